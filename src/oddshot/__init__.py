@@ -1,0 +1,1 @@
+"""Anomalies in a new task from a handful of labels."""

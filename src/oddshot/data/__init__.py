@@ -1,0 +1,1 @@
+"""A file becomes tasks, tasks become episodes. NumPy only, no torch."""

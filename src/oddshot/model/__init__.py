@@ -1,0 +1,1 @@
+"""The paper's equations in torch, every shape with leading replica and task dimensions."""
