@@ -1,1 +1,51 @@
-"""Anomalies in a new task from a handful of labels."""
+"""Find anomalies in a new task from a handful of labels, after learning from many related tasks."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from oddshot.data.episodes import EpisodeSizes
+    from oddshot.data.tables import read_tasks
+    from oddshot.data.task import Task
+    from oddshot.detector import FewShotDetector
+    from oddshot.errors import InputError
+    from oddshot.metatrain import meta_train
+    from oddshot.modelfile import Model, load_model
+    from oddshot.training import TrainingConfig
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "EpisodeSizes",
+    "FewShotDetector",
+    "InputError",
+    "Model",
+    "Task",
+    "TrainingConfig",
+    "load_model",
+    "meta_train",
+    "read_tasks",
+]
+
+_HOMES = {
+    "EpisodeSizes": "data.episodes",
+    "FewShotDetector": "detector",
+    "InputError": "errors",
+    "Model": "modelfile",
+    "Task": "data.task",
+    "TrainingConfig": "training",
+    "load_model": "modelfile",
+    "meta_train": "metatrain",
+    "read_tasks": "data.tables",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Public names are imported when first used: torch takes seconds, and `oddshot --help` needs none of it."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'oddshot' has no attribute {name!r}")
+    return getattr(import_module(f"oddshot.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

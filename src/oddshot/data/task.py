@@ -29,5 +29,7 @@ class Task:
             raise InputError(f"task {self.name!r}: {len(self.X)} rows but labels of shape {y.shape}")
         if not np.isin(y, (NORMAL, ANOMALY, UNLABELLED)).all():
             wrong = y[~np.isin(y, (NORMAL, ANOMALY, UNLABELLED))][0]
-            raise InputError(f"task {self.name!r}: label {wrong!r}; labels are 1 (anomaly), 0 (normal), -1 (unlabelled)")
+            raise InputError(
+                f"task {self.name!r}: label {wrong!r}; labels are 1 (anomaly), 0 (normal), -1 (unlabelled)"
+            )
         object.__setattr__(self, "y", y.astype(np.int8))

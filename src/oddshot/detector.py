@@ -1,0 +1,122 @@
+"""The scikit-learn face: a binary classifier that adapts to a task's few labelled rows."""
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import Tags
+from sklearn.utils.multiclass import type_of_target
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+
+from oddshot.data.encoding import Encoding
+from oddshot.data.frames import as_table, is_table
+from oddshot.data.task import ANOMALY, NORMAL, UNLABELLED
+from oddshot.errors import InputError
+from oddshot.methods.contract import Method
+from oddshot.methods.wonn import WoNN, WoNNConfig
+from oddshot.modelfile import HALF_WAY, Model
+from oddshot.scorer import adapt_task, device_of, score_rows, support_rows
+
+
+class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Anomaly detector for one task, fitted on a handful of labelled rows.
+
+    Parameters
+    ----------
+    model : Model or None
+        What `meta_train` learned or `load_model` read. Without one the detector works on the attributes themselves,
+        scaled by the support, with no network (the paper's WoNN).
+
+    Attributes
+    ----------
+    classes_ : [2], the labels of normal and anomalous rows. threshold_ : the score above which a row is an anomaly.
+    """
+
+    def __init__(self, model: Model | None = None) -> None:
+        self.model = model
+
+    def fit(self, X: Any, y: ArrayLike) -> Self:
+        """Adapt to a task. X: [n, M] rows; y: [n], 1 = anomaly, 0 = normal, -1 = unlabelled (not used yet).
+
+        Other pairs of numbers are taken as scikit-learn does: the larger one is the anomaly.
+        """
+        X = self._check(X, reset=True)
+        labels = self._encode_labels(y)
+        if len(labels) != len(X):
+            raise InputError(f"X has {len(X)} rows and y has {len(labels)} labels")
+        if not (labels == NORMAL).any():
+            raise InputError(
+                f"the support has only one class: {int((labels == ANOMALY).sum())} anomalies and no normal row; "
+                "at least one row labelled normal is needed"
+            )
+        labelled = np.flatnonzero(labels != UNLABELLED)
+        self._adapt(X.take(labelled) if is_table(X) else X[labelled], labels[labelled])
+        return self
+
+    def score_samples(self, X: Any) -> NDArray[np.float64]:
+        """Anomaly scores a(x|S) of Eq. 2, [n]; higher = more anomalous, never below 0."""
+        check_is_fitted(self)
+        X = self._check(X, reset=False)
+        rows = self._encoding.transform(X, where="X")
+        return score_rows(self._score, rows, device_of(self._method))
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """a(x|S) minus the threshold, [n]: higher = more anomalous, above 0 = predicted anomaly."""
+        return self.score_samples(X) - self.threshold_
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """1 = anomaly, 0 = normal, [n]."""
+        return self.classes_[(self.decision_function(X) > 0).astype(int)]
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+    def _adapt(self, X: Any, labels: NDArray[np.int8]) -> None:
+        if self.model is None:
+            self._encoding, fraction = Encoding.fit([X]), HALF_WAY
+            self._method: Method = WoNN(self._encoding.n_attributes, WoNNConfig())
+        else:
+            self._encoding, fraction, self._method = self.model.encoding, self.model.threshold, self.model.method
+        rows = self._encoding.transform(X, where="support")
+        support = support_rows(rows, labels, device_of(self._method))
+        if self.model is None:
+            self._method.fix_center(support, support.normal)
+        self._score, self.threshold_ = adapt_task(self._method, support, fraction)
+
+    def _encode_labels(self, y: ArrayLike) -> NDArray[np.int8]:
+        """Labels as 0, 1, -1; sets classes_."""
+        if y is None:
+            raise InputError("FewShotDetector requires y to be passed, but the target y is None")
+        labels = column_or_1d(y, warn=True)
+        kind = type_of_target(labels, input_name="y", raise_unknown=True)
+        if labels.dtype.kind not in "biuf":
+            raise InputError(
+                "labels are numbers: 1 = anomaly, 0 = normal, -1 = unlabelled; give (y == 'your text') * 1"
+            )
+        if not np.isfinite(labels.astype(float)).all():
+            raise InputError("y contains NaN or infinity; an unlabelled row is -1")
+        values = np.unique(labels)
+        if np.isin(values, (NORMAL, ANOMALY, UNLABELLED)).all():
+            self.classes_ = np.array([NORMAL, ANOMALY], dtype=labels.dtype)
+            return labels.astype(np.int8)
+        if kind.startswith("continuous"):
+            raise InputError(f"Unknown label type: {kind}; labels are 1 = anomaly, 0 = normal, -1 = unlabelled")
+        if len(values) > 2:
+            raise InputError(f"Only binary classification is supported. The type of the target is {kind}.")
+        if len(values) < 2:
+            raise InputError(f"the support has only one class, label {values[0]!r}; labels are 1 = anomaly, 0 = normal")
+        self.classes_ = values
+        return (labels == values[1]).astype(np.int8)
+
+    def _check(self, X: Any, *, reset: bool) -> Any:
+        """Arrays as scikit-learn wants them; tables become Arrow tables with columns of any kind, matched by name."""
+        if not is_table(X):
+            return validate_data(self, X, reset=reset, dtype="numeric", order="C")
+        table = as_table(X)
+        if reset:
+            self.n_features_in_ = table.num_columns
+            self.feature_names_in_ = np.array(table.column_names, dtype=object)
+        return table

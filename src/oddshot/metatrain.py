@@ -1,0 +1,132 @@
+"""From a fleet's labelled tasks to a model: encode, set validation tasks aside, train, find the threshold."""
+
+import dataclasses
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from oddshot import __version__
+from oddshot.data.encoding import Encoding
+from oddshot.data.episodes import EpisodeSizes, TaskSet
+from oddshot.data.splits import split_tasks
+from oddshot.data.task import ANOMALY, NORMAL, Task
+from oddshot.device import resolve_device
+from oddshot.errors import InputError
+from oddshot.methods import find_method
+from oddshot.methods.contract import Method, Rows
+from oddshot.modelfile import HALF_WAY, Model
+from oddshot.progress import training_bar
+from oddshot.training import TrainingConfig, train, validation_episodes
+
+
+def meta_train(
+    tasks: Sequence[Task],
+    *,
+    validation: Sequence[Task] | None = None,
+    method: str = "eigen",
+    seed: int = 0,
+    device: str = "auto",
+    sizes: EpisodeSizes | None = None,
+    training: TrainingConfig | None = None,
+    progress: bool = True,
+    **hyperparameters: Any,
+) -> Model:
+    """Learn from many labelled tasks a model that adapts to a new one.
+
+    validation: tasks for early stopping; without them a tenth of `tasks` is set aside at random. sizes: rows of the
+    simulated tasks. hyperparameters: fields of the method's configuration (`units`, `dropout`, ...).
+    """
+    sizes = sizes or EpisodeSizes()
+    chosen = find_method(method)
+    config = _configure(chosen, hyperparameters)
+    tasks = usable_tasks(tasks, sizes)
+    held_out = usable_tasks(validation, sizes) if validation is not None else None
+    encoding = Encoding.fit([task.X for task in tasks])
+    pool = _task_set(tasks, encoding)
+    train_pool, valid_pool = _split(pool, seed) if held_out is None else (pool, _task_set(held_out, encoding))
+    network = chosen(encoding.n_attributes, config)
+    where = resolve_device(device)
+    with training_bar(training or TrainingConfig(), enabled=progress) as on_epoch:
+        history = train(
+            network, [train_pool], [valid_pool], [seed], config=training, sizes=sizes, device=where, on_epoch=on_epoch
+        )
+    streams = [np.random.SeedSequence([seed, 1])]
+    threshold = find_threshold(network, *validation_episodes([valid_pool], sizes, "resampled", where, streams))
+    facts = {
+        "oddshot": __version__,
+        "seed": seed,
+        "tasks": len(train_pool),
+        "validation_tasks": len(valid_pool),
+        "sizes": dataclasses.asdict(sizes),
+        "epochs": history.epochs[0],
+        "best_epoch": history.best_epoch[0],
+        "validation_auc": history.best_auc[0],
+        "seconds": round(history.seconds, 1),
+    }
+    return Model(network, encoding, threshold, facts)
+
+
+def usable_tasks(tasks: Sequence[Task], sizes: EpisodeSizes) -> list[Task]:
+    """Those with rows enough for an episode; each other one is named in a warning."""
+    usable = []
+    for task in tasks:
+        n_normal, n_anomaly = int((task.y == NORMAL).sum()), int((task.y == ANOMALY).sum())
+        if n_normal >= sizes.normal and n_anomaly >= sizes.anomaly:
+            usable.append(task)
+            continue
+        warnings.warn(
+            f"task {task.name!r} skipped: {n_normal} normal and {n_anomaly} anomalous rows, an episode needs "
+            f"{sizes.normal} and {sizes.anomaly} (smaller episodes: query_normal, query_anomaly)",
+            stacklevel=3,
+        )
+    if not usable:
+        raise InputError(
+            f"none of the {len(tasks)} tasks has rows enough: an episode needs {sizes.normal} normal and "
+            f"{sizes.anomaly} anomalous rows (smaller episodes: query_normal, query_anomaly)"
+        )
+    return usable
+
+
+@torch.no_grad()
+def find_threshold(method: Method, support: Rows, query: Rows) -> float:
+    """The fraction of `method.span` that best parts normal from anomalous queries (balanced accuracy)."""
+    score = method.adapt(support)
+    low, high = (end.unsqueeze(-1) for end in method.span(score, support))
+    known = (high > low).squeeze(-1)  # a task whose anomaly scores as its normal rows do tells nothing
+    normal, anomaly = ((score(rows) - low) / (high - low) for rows in query)
+    if not known.any():
+        return HALF_WAY
+    return best_threshold(normal[known].flatten(), anomaly[known].flatten())
+
+
+def best_threshold(normal: Tensor, anomaly: Tensor) -> float:
+    """Midway between the two neighbouring scores where balanced accuracy is highest. normal: [N], anomaly: [A]."""
+    cuts = torch.cat([normal, anomaly]).sort().values
+    cuts = (cuts[1:] + cuts[:-1]) / 2
+    rejected = torch.searchsorted(normal.sort().values, cuts, right=True) / len(normal)
+    missed = torch.searchsorted(anomaly.sort().values, cuts, right=True) / len(anomaly)
+    return float(cuts[(rejected - missed).argmax()])
+
+
+def _configure(method: type[Method], hyperparameters: dict[str, Any]) -> Any:
+    known = [field.name for field in dataclasses.fields(method.config_type)]
+    for name in hyperparameters:
+        if name not in known:
+            raise InputError(f"method {method.name!r} has no setting {name!r}; it has {', '.join(known)}")
+    return method.config_type(**hyperparameters)
+
+
+def _task_set(tasks: Sequence[Task], encoding: Encoding) -> TaskSet:
+    return TaskSet.of([(encoding.transform(task.X, where=f"task {task.name!r}"), task.y) for task in tasks])
+
+
+def _split(pool: TaskSet, seed: int) -> tuple[TaskSet, TaskSet]:
+    if len(pool) == 1:
+        warnings.warn("only one task: early stopping looks at the task it trains on", stacklevel=3)
+        return pool, pool
+    training, validation = split_tasks(len(pool), np.random.default_rng([seed, 0]))
+    return pool.subset(training), pool.subset(validation)

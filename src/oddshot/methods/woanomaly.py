@@ -1,0 +1,47 @@
+"""`woanomaly`: the proposed method for supports with normal rows only (Sec. 3.4)."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from oddshot.errors import InputError
+from oddshot.methods.contract import Distance, Rows, ScoreFunction
+from oddshot.methods.eigen import Eigen, EigenConfig
+from oddshot.model.projection import fit_normal_projection
+
+
+@dataclass(frozen=True)
+class WoAnomalyConfig(EigenConfig):
+    """As the proposed method's; n_projected is K, the width of the projected space (0: as wide as φ)."""
+
+    n_projected: int = 0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0 <= self.n_projected <= self.units:
+            raise InputError(f"n_projected is {self.n_projected}; it must be between 0 and units = {self.units}")
+
+
+class WoAnomaly(Eigen):
+    """f, g and φ of the proposed method; W brings the normal support rows to a centre in the projected space."""
+
+    name = "woanomaly"
+    config_type = WoAnomalyConfig
+    config: WoAnomalyConfig
+
+    def adapt(self, support: Rows) -> ScoreFunction:
+        """Least squares on the normal support rows; anomalous ones are not looked at."""
+        support = Rows(support.normal, support.anomaly[:, :, :0])
+        r = self.represent(support)
+        center = self.center.unsqueeze(1)
+        W = fit_normal_projection(self.phi(support.normal, r), center, self.eta())
+        return Distance(self.phi, r, self._fold(W), center.double())
+
+    def span(self, score: ScoreFunction, support: Rows) -> tuple[Tensor, Tensor]:
+        """0, and the score of a row that is embedded at 0, far from all normal rows: ‖c‖²."""
+        high = self.center.double().square().sum(-1, keepdim=True).expand(support.normal.shape[:2])
+        return torch.zeros_like(high), high
+
+    def _center_size(self) -> int:
+        return self.config.n_projected or self.config.units

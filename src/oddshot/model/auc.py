@@ -1,0 +1,25 @@
+"""Area under the ROC curve of anomaly scores: exact (Eq. 8) and smooth (Eq. 9)."""
+
+import torch
+from torch import Tensor
+
+
+def exact_auc(normal: Tensor, anomaly: Tensor, *, ties: float = 0.5) -> Tensor:
+    """Share of (anomaly, normal) pairs that are ranked rightly; a tie counts as `ties`.
+
+    normal: [..., N], anomaly: [..., A]. Returns [...]. Eq. 8 to the letter is ties=0; the usual AUC is ties=0.5.
+    """
+    ordered = normal.sort(-1).values.contiguous()
+    anomaly = anomaly.contiguous()
+    below = torch.searchsorted(ordered, anomaly).double()
+    not_above = torch.searchsorted(ordered, anomaly, right=True).double()
+    won = below + ties * (not_above - below)
+    return won.mean(-1) / normal.shape[-1]
+
+
+def smooth_auc(normal: Tensor, anomaly: Tensor) -> Tensor:
+    """Mean sigmoid of the score differences over all (anomaly, normal) pairs (Eq. 9).
+
+    normal: [..., N], anomaly: [..., A]. Returns [...].
+    """
+    return torch.sigmoid(anomaly.unsqueeze(-1) - normal.unsqueeze(-2)).mean((-2, -1))

@@ -1,0 +1,87 @@
+"""The projection that adapts a task in closed form: w with anomalies (Eqs. 3-7), W without (Sec. 3.4).
+
+Everything here runs in float64, whatever comes in: the matrices are small, and in float32 a small η loses the Cholesky
+factor of S_N.
+"""
+
+import torch
+from torch import Tensor
+
+
+def fit_projection(z_normal: Tensor, z_anomaly: Tensor, eta: Tensor) -> Tensor:
+    """Direction that spreads anomalies and gathers normals around the centre (Eq. 3).
+
+    z_normal: [..., N_N, J], z_anomaly: [..., N_A, J], both minus the centre c; eta: [...]. Returns w: [..., J] in
+    float64, sign arbitrary, of length wᵀ S_N w = λ: for one anomaly that is S_N⁻¹ z, Eq. 7 taken as an equality.
+
+    Where all anomalies lie on the centre, w = 0 and every score is 0. Where the largest eigenvalue is tied, w is one of
+    the equally good directions and its gradient leaves out the turn within them.
+    """
+    z_normal, z_anomaly, eta = z_normal.double(), z_anomaly.double(), eta.double()
+    n_anomaly, n_dims = z_anomaly.shape[-2:]
+    if n_anomaly > n_dims and not z_anomaly.requires_grad:
+        z_anomaly, n_anomaly = _compress(z_anomaly), n_dims
+    # S_A has rank N_A at most, so the J x J problem of Eq. 6 is an N_A x N_A one; for N_A = 1 this is Eq. 7.
+    z_anomaly = z_anomaly / n_anomaly**0.5
+    solved = solve_S_N(z_normal, eta, z_anomaly.mT)  # [..., J, N_A]
+    if n_anomaly == 1:
+        return solved.squeeze(-1)
+    u = top_eigenvector(z_anomaly @ solved)
+    return (solved @ u.unsqueeze(-1)).squeeze(-1)
+
+
+def solve_S_N(z_normal: Tensor, eta: Tensor, b: Tensor) -> Tensor:
+    """S_N⁻¹ b with S_N = Zᵀ Z / N_N + η I (Eq. 5).
+
+    z_normal: [..., N_N, J], eta: [...], b: [..., J, K]. Returns [..., J, K].
+    """
+    n_normal, n_dims = z_normal.shape[-2:]
+    ridge = eta[..., None, None]
+    z = z_normal / n_normal**0.5
+    if n_normal >= n_dims:
+        factor = torch.linalg.cholesky(_add_to_diagonal(z.mT @ z, eta))
+        return torch.cholesky_solve(b, factor)
+    # Woodbury: S_N⁻¹ = (I − Zᵀ (Z Zᵀ + η I)⁻¹ Z) / η needs the Cholesky factor of an N_N x N_N matrix only.
+    factor = torch.linalg.cholesky(_add_to_diagonal(z @ z.mT, eta))
+    return (b - z.mT @ torch.cholesky_solve(z @ b, factor)) / ridge
+
+
+def fit_normal_projection(phi_normal: Tensor, center: Tensor, ridge: Tensor) -> Tensor:
+    """Matrix that brings the normal rows to the centre in the least-squares sense (Sec. 3.4).
+
+    phi_normal: [..., N_N, J], center: [..., K], ridge: [...]. Returns W: [..., J, K] in float64.
+    """
+    # NOTE[PAPER] (ΦᵀΦ)⁻¹ is singular for N_N < J: a ridge is added, W = Φᵀ (ΦΦᵀ + N_N ρ I)⁻¹ C.
+    phi, center, ridge = phi_normal.double(), center.double(), ridge.double()
+    # All rows of C are the centre, so Φᵀ C / N_N is the mean row times the centre.
+    mean = phi.mean(-2).unsqueeze(-1)
+    return solve_S_N(phi, ridge, mean) @ center.unsqueeze(-2)
+
+
+def top_eigenvector(a: Tensor) -> Tensor:
+    """Unit eigenvector of the largest eigenvalue, with a gradient that is finite for any symmetric matrix.
+
+    a: [..., n, n], symmetric. Returns u: [..., n].
+    """
+    with torch.no_grad():
+        values, vectors = torch.linalg.eigh((a + a.mT) / 2)
+        u = vectors[..., -1]
+        gap = values[..., -1:] - values
+        # First-order change of u: du = P dA u. Directions tied with u have no defined turn and get none.
+        tied = gap <= 1e-12 * values.abs().amax(-1, keepdim=True)
+        turn = vectors * torch.where(tied, 0.0, 1.0 / torch.where(tied, 1.0, gap)).unsqueeze(-2)
+    # P A u = λ P u = 0: the second term is 0 in value and carries the whole gradient.
+    au = a @ u.unsqueeze(-1)
+    change: Tensor = turn @ (vectors.mT @ (au - au.detach()))
+    return u + change.squeeze(-1)
+
+
+def _add_to_diagonal(a: Tensor, value: Tensor) -> Tensor:
+    """a: [..., n, n], value: [...]."""
+    return a + value[..., None, None] * torch.eye(a.shape[-1], dtype=a.dtype, device=a.device)
+
+
+def _compress(z: Tensor) -> Tensor:
+    """J rows with the same second moment: R' with R'ᵀ R' / J = Zᵀ Z / N. z: [..., N, J], N > J. Returns [..., J, J]."""
+    n, n_dims = z.shape[-2:]
+    return torch.linalg.qr(z, mode="r").R * (n_dims / n) ** 0.5

@@ -1,0 +1,121 @@
+"""A trained model, on disk and back: one safetensors file with everything that scoring needs, and no pickle."""
+
+import dataclasses
+import hashlib
+import json
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load as parse_tensors
+from safetensors.torch import save as serialise_tensors
+
+from oddshot.data.encoding import Encoding
+from oddshot.data.files import write_bytes
+from oddshot.device import resolve_device
+from oddshot.errors import InputError
+from oddshot.methods import find_method
+from oddshot.methods.contract import Method
+
+FORMAT = 1
+HALF_WAY = 0.25  # threshold where none was learned; scores are squared distances, so this is half the distance
+_NO_DIGEST = "0" * 64  # stands in the file's place for its own SHA-256 while that is computed
+
+
+@dataclass(frozen=True)
+class Model:
+    """A meta-trained method with what it needs to read a table.
+
+    threshold: the fraction of `method.span` above which a row counts as an anomaly. training: how it was trained, for
+    `oddshot info`.
+    """
+
+    method: Method
+    encoding: Encoding
+    threshold: float
+    training: dict[str, Any] = field(default_factory=dict)
+
+    def save(self, path: str | Path) -> None:
+        """Write one file, whole or not at all."""
+        write_bytes(Path(path), to_bytes(self))
+
+    @property
+    def n_weights(self) -> int:
+        """Numbers that were learned."""
+        return sum(parameter.numel() for parameter in self.method.parameters())
+
+
+def load_model(path: str | Path, device: str = "cpu") -> Model:
+    """Read a file that `Model.save` wrote; a damaged, foreign or newer one is refused."""
+    try:
+        data = Path(path).read_bytes()
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
+    try:
+        model = from_bytes(data)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+    model.method.to(resolve_device(device))
+    return model
+
+
+def to_bytes(model: Model) -> bytes:
+    """The file's content. The SHA-256 covers every byte of it, with the digest's own place filled with zeros."""
+    method = model.method
+    header = {
+        "format": FORMAT,
+        "method": method.name,
+        "config": dataclasses.asdict(method.config),
+        "n_attributes": method.n_attributes,
+        "replicas": method.replicas,
+        "encoding": model.encoding.to_dict(),
+        "threshold": model.threshold,
+        "training": model.training,
+    }
+    metadata = {"oddshot": json.dumps(header, sort_keys=True), "sha256": _NO_DIGEST}
+    tensors = {name: value.detach().cpu().contiguous() for name, value in method.state_dict().items()}
+    data = serialise_tensors(tensors, metadata=metadata)
+    return data.replace(_quoted(_NO_DIGEST), _quoted(hashlib.sha256(data).hexdigest()), 1)
+
+
+def from_bytes(data: bytes) -> Model:
+    """The model in a file's content."""
+    header, digest = _read_header(data)
+    version = header.get("format")
+    if isinstance(version, int) and version > FORMAT:
+        raise InputError(f"model of format {version}, written by a newer oddshot; this one reads up to {FORMAT}")
+    blank = data.replace(_quoted(digest), _quoted(_NO_DIGEST), 1)
+    if hashlib.sha256(blank).hexdigest() != digest:
+        raise InputError("the model file is damaged (its SHA-256 does not match)")
+    try:
+        method_type = find_method(header["method"])
+        config = method_type.config_type(**header["config"])
+        with torch.device("meta"):  # no memory is taken before the shapes are known to fit the file
+            method = method_type(int(header["n_attributes"]), config, int(header["replicas"]))
+        method.load_state_dict(parse_tensors(data), assign=True)
+        method.eval()
+        return Model(method, Encoding.from_dict(header["encoding"]), float(header["threshold"]), header["training"])
+    except InputError:
+        raise
+    except (SafetensorError, KeyError, TypeError, ValueError, RuntimeError) as error:
+        raise InputError(f"the model file does not fit together: {str(error).splitlines()[0]}") from None
+
+
+def _read_header(data: bytes) -> tuple[dict[str, Any], str]:
+    """Our part of the safetensors header, and the digest it states."""
+    try:
+        length = int.from_bytes(data[:8], "little")
+        metadata = json.loads(data[8 : 8 + length])["__metadata__"] if 0 < length <= len(data) - 8 else None
+        header, digest = json.loads(metadata["oddshot"]), metadata["sha256"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise InputError("not an oddshot model file, or one that was cut short") from None
+    if not isinstance(header, dict) or not isinstance(digest, str) or not re.fullmatch("[0-9a-f]{64}", digest):
+        raise InputError("not an oddshot model file")
+    return header, digest
+
+
+def _quoted(digest: str) -> bytes:
+    return f'"{digest}"'.encode()
