@@ -10,7 +10,7 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from oddshot.data.encoding import Encoding
-from oddshot.data.frames import as_table, is_table
+from oddshot.data.tables.frames import as_table
 from oddshot.data.task import ANOMALY, NORMAL, UNLABELLED
 from oddshot.errors import InputError
 from oddshot.methods.contract import Method
@@ -31,6 +31,7 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     Attributes
     ----------
     classes_ : [2], the labels of normal and anomalous rows. threshold_ : the score above which a row is an anomaly.
+    encoding_ : how columns become numbers.
     """
 
     def __init__(self, model: Model | None = None) -> None:
@@ -51,14 +52,17 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 "at least one row labelled normal is needed"
             )
         labelled = np.flatnonzero(labels != UNLABELLED)
-        self._adapt(X.take(labelled) if is_table(X) else X[labelled], labels[labelled])
+        self._adapt(X.take(labelled) if _is_table(X) else X[labelled], labels[labelled])
         return self
 
     def score_samples(self, X: Any) -> NDArray[np.float64]:
         """Anomaly scores a(x|S) of Eq. 2, [n]; higher = more anomalous, never below 0."""
         check_is_fitted(self)
         X = self._check(X, reset=False)
-        rows = self._encoding.transform(X, where="X")
+        return self.score_encoded(self.encoding_.transform(X, where="X"))
+
+    def score_encoded(self, rows: NDArray[np.float32]) -> NDArray[np.float64]:
+        """Scores of rows that `encoding_` has turned into numbers, [n, n_attributes] -> [n]."""
         return score_rows(self._score, rows, device_of(self._method))
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
@@ -67,7 +71,8 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict(self, X: Any) -> NDArray[Any]:
         """1 = anomaly, 0 = normal, [n]."""
-        return self.classes_[(self.decision_function(X) > 0).astype(int)]
+        decided = self.decision_function(X) > 0
+        return self.classes_[decided.astype(int)]
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -76,11 +81,11 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _adapt(self, X: Any, labels: NDArray[np.int8]) -> None:
         if self.model is None:
-            self._encoding, fraction = Encoding.fit([X]), HALF_WAY
-            self._method: Method = WoNN(self._encoding.n_attributes, WoNNConfig())
+            self.encoding_, fraction = Encoding.fit([X]), HALF_WAY
+            self._method: Method = WoNN(self.encoding_.n_attributes, WoNNConfig())
         else:
-            self._encoding, fraction, self._method = self.model.encoding, self.model.threshold, self.model.method
-        rows = self._encoding.transform(X, where="support")
+            self.encoding_, fraction, self._method = self.model.encoding, self.model.threshold, self.model.method
+        rows = self.encoding_.transform(X, where="support")
         support = support_rows(rows, labels, device_of(self._method))
         if self.model is None:
             self._method.fix_center(support, support.normal)
@@ -113,10 +118,14 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _check(self, X: Any, *, reset: bool) -> Any:
         """Arrays as scikit-learn wants them; tables become Arrow tables with columns of any kind, matched by name."""
-        if not is_table(X):
+        if not _is_table(X):
             return validate_data(self, X, reset=reset, dtype="numeric", order="C")
         table = as_table(X)
         if reset:
             self.n_features_in_ = table.num_columns
             self.feature_names_in_ = np.array(table.column_names, dtype=object)
         return table
+
+
+def _is_table(X: Any) -> bool:
+    return type(X) is dict or hasattr(X, "columns") or hasattr(X, "column_names")

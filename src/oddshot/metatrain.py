@@ -31,6 +31,7 @@ def meta_train(
     seed: int = 0,
     device: str = "auto",
     sizes: EpisodeSizes | None = None,
+    encoding: Encoding | None = None,
     training: TrainingConfig | None = None,
     progress: bool = True,
     **hyperparameters: Any,
@@ -38,14 +39,14 @@ def meta_train(
     """Learn from many labelled tasks a model that adapts to a new one.
 
     validation: tasks for early stopping; without them a tenth of `tasks` is set aside at random. sizes: rows of the
-    simulated tasks. hyperparameters: fields of the method's configuration (`units`, `dropout`, ...).
+    simulated tasks. encoding: how columns become numbers, fitted on the tasks unless given. hyperparameters: fields of the method's configuration (`units`, `dropout`, ...).
     """
     sizes = sizes or EpisodeSizes()
     chosen = find_method(method)
     config = _configure(chosen, hyperparameters)
     tasks = usable_tasks(tasks, sizes)
     held_out = usable_tasks(validation, sizes) if validation is not None else None
-    encoding = Encoding.fit([task.X for task in tasks])
+    encoding = encoding or Encoding.fit([task.X for task in tasks])
     pool = _task_set(tasks, encoding)
     train_pool, valid_pool = _split(pool, seed) if held_out is None else (pool, _task_set(held_out, encoding))
     network = chosen(encoding.n_attributes, config)

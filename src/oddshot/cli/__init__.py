@@ -1,0 +1,50 @@
+"""The command `oddshot`: one file a command, each importing what it needs when it runs."""
+
+import sys
+import warnings
+from typing import Any, NoReturn
+
+import typer
+
+from oddshot.cli.data import data_app
+from oddshot.cli.demo import demo
+from oddshot.cli.info import info
+from oddshot.cli.score import score
+from oddshot.cli.train import train
+from oddshot.errors import InputError
+
+app = typer.Typer(
+    name="oddshot",
+    help=(
+        "Find anomalies in a new task from a handful of labels.\n\n"
+        "Learn once from many labelled tasks (machines, sites, customers) with `train`, then `score` the rows of a new "
+        "one from about five normal rows and one anomaly. Start with `oddshot demo`."
+    ),
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+for command in (demo, train, score, info):
+    app.command()(command)
+app.add_typer(data_app, name="data")
+
+
+def main() -> NoReturn:
+    """Run the command line; a mistake of the user's is one line on stderr and exit code 2."""
+    warnings.showwarning = _show_warning
+    try:
+        app()
+    except InputError as error:
+        print(f"oddshot: {error}", file=sys.stderr)
+        sys.exit(2)
+    except MemoryError:
+        print("oddshot: not enough memory", file=sys.stderr)
+        sys.exit(2)
+    sys.exit(0)
+
+
+def _show_warning(message: Warning | str, category: type[Warning], *_: Any) -> None:
+    """Our own notices as a line each; those of libraries about their code are not the user's concern."""
+    if issubclass(category, UserWarning):
+        print(f"oddshot: note: {message}", file=sys.stderr)

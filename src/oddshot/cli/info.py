@@ -1,0 +1,37 @@
+"""`oddshot info`: what is in a model file."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from oddshot.cli.options import JsonFile, write_json
+
+
+def info(
+    model: Annotated[Path, typer.Argument(help="A file that `oddshot train` wrote.")], json_file: JsonFile = None
+) -> None:
+    """Show what a model file holds: method, columns, how it was trained.
+
+    Example: oddshot info fleet.safetensors
+    """
+    import dataclasses
+
+    from oddshot.modelfile import load_model
+
+    loaded = load_model(model)
+    facts = {
+        "method": loaded.method.name,
+        "settings": dataclasses.asdict(loaded.method.config),
+        "weights": loaded.n_weights,
+        "columns": dict(loaded.encoding.kinds),
+        "attributes": loaded.encoding.n_attributes,
+        "threshold": loaded.threshold,
+        "training": loaded.training,
+    }
+    typer.echo(f"{model}: method {facts['method']}, {facts['weights']:,} weights, {facts['attributes']} attributes")
+    typer.echo("\n".join(loaded.encoding.describe()))
+    for title in ("settings", "training"):
+        typer.echo(f"{title}: " + ", ".join(f"{name} {value}" for name, value in facts[title].items()))
+    typer.echo(f"threshold: {loaded.threshold:.3g} of the way from normal rows to labelled anomalies")
+    write_json(json_file, facts)

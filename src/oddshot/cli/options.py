@@ -1,0 +1,23 @@
+"""Options that several commands share."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+Label = Annotated[str, typer.Option(help="Column with the labels: 1 anomaly, 0 normal, -1 or empty unlabelled.")]
+AnomalyValue = Annotated[
+    str | None, typer.Option(help="The label that means anomaly, where labels are text; every other one is normal.")
+]
+Device = Annotated[str, typer.Option(help="cpu, cuda, or auto: CUDA where there is one.")]
+JsonFile = Annotated[Path | None, typer.Option("--json", help="Also write the figures to this JSON file.")]
+
+
+def write_json(path: Path | None, figures: Mapping[str, Any]) -> None:
+    """The figures of a command, where the user asked for them."""
+    if path is not None:
+        from oddshot.data.files import write_bytes
+
+        write_bytes(path, (json.dumps(figures, indent=2) + "\n").encode())

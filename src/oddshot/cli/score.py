@@ -1,0 +1,41 @@
+"""`oddshot score`: adapt a model to a new task's labelled rows and score tables of any size."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from oddshot.cli.options import AnomalyValue, Device, JsonFile, Label, write_json
+
+
+def score(
+    files: Annotated[list[str], typer.Argument(help="CSV, Parquet or ARFF files (or patterns) to score.")],
+    support: Annotated[Path, typer.Option(help="The new task's few labelled rows.")],
+    label: Label,
+    out: Annotated[Path, typer.Option(help="Where to write the scores: .csv or .parquet.")],
+    model: Annotated[
+        Path | None, typer.Option(help="A file that `oddshot train` wrote; without one, no network is used.")
+    ] = None,
+    anomaly_value: AnomalyValue = None,
+    device: Device = "auto",
+    json_file: JsonFile = None,
+) -> None:
+    """Score the rows of a new task from its few labelled ones.
+
+    Writes file, row (1 = the first), score (higher = more anomalous) and anomaly (1 or 0), in the input's order. Large
+    files are read a chunk at a time.
+
+    Example: oddshot score --model fleet.safetensors --support labelled.csv --label fault new/*.parquet --out scores.csv
+    """
+    from oddshot.data.tables import find_files, read_support
+    from oddshot.detector import FewShotDetector
+    from oddshot.modelfile import load_model
+    from oddshot.scoring import score_files
+
+    detector = FewShotDetector(None if model is None else load_model(model, device))
+    detector.fit(*read_support(support, label=label, anomaly_value=anomaly_value))
+    counts = score_files(detector, find_files(files), out)
+    typer.echo(f"{counts.rows:,} rows scored, {counts.anomalies:,} anomalies (score above {detector.threshold_:.4g})")
+    typer.echo(f"written: {out}")
+    figures = {"rows": counts.rows, "anomalies": counts.anomalies, "threshold": detector.threshold_}
+    write_json(json_file, figures)

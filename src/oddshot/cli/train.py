@@ -1,0 +1,72 @@
+"""`oddshot train`: from a fleet's labelled tables to a model file."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from oddshot.cli.options import AnomalyValue, Device, JsonFile, Label, write_json
+
+if TYPE_CHECKING:
+    from oddshot.data.task import Task
+
+
+def train(
+    files: Annotated[list[str], typer.Argument(help="CSV, Parquet or ARFF files (or patterns), one task a file.")],
+    label: Label,
+    out: Annotated[Path, typer.Option(help="Where to write the model.")],
+    task: Annotated[str | None, typer.Option(help="Column that names the task, where a file holds several.")] = None,
+    anomaly_value: AnomalyValue = None,
+    method: Annotated[str, typer.Option(help="Which method to train.")] = "eigen",
+    seed: Annotated[int, typer.Option(help="The same seed gives the same model on the same machine.")] = 0,
+    device: Device = "auto",
+    epochs: Annotated[int, typer.Option(help="At most so many passes over the tasks.")] = 1000,
+    patience: Annotated[int, typer.Option(help="Stop after so many epochs without a better validation AUC.")] = 50,
+    support_normal: Annotated[int, typer.Option(help="Labelled normal rows of a simulated task.")] = 5,
+    support_anomaly: Annotated[int, typer.Option(help="Labelled anomalies of a simulated task.")] = 1,
+    query_normal: Annotated[int, typer.Option(help="Normal rows that a simulated task is tested on.")] = 25,
+    query_anomaly: Annotated[int, typer.Option(help="Anomalies that a simulated task is tested on.")] = 5,
+    units: Annotated[int | None, typer.Option(help="Width of the networks.", show_default="the method's own")] = None,
+    json_file: JsonFile = None,
+) -> None:
+    """Learn from many labelled tasks; the model then adapts to a new one.
+
+    Example: oddshot train fleet/*.csv --label fault --out fleet.safetensors
+    """
+    from oddshot.data.encoding import Encoding
+    from oddshot.data.episodes import EpisodeSizes
+    from oddshot.data.files import atomic_path
+    from oddshot.data.tables import read_tasks
+    from oddshot.metatrain import meta_train, usable_tasks
+    from oddshot.modelfile import to_bytes
+    from oddshot.training import TrainingConfig
+
+    sizes = EpisodeSizes(support_normal, support_anomaly, query_normal, query_anomaly)
+    config = TrainingConfig(epochs=epochs, patience=patience)
+    settings = {} if units is None else {"units": units}
+    with atomic_path(out) as temporary:
+        tasks = usable_tasks(read_tasks(files, label=label, task=task, anomaly_value=anomaly_value), sizes)
+        counts = _counts(tasks)
+        typer.echo("{tasks} tasks, {rows:,} rows: {anomalies:,} anomalies, {unlabelled:,} unlabelled".format(**counts))
+        encoding = Encoding.fit([task.X for task in tasks])
+        typer.echo("\n".join(encoding.describe()))
+        model = meta_train(
+            tasks, method=method, seed=seed, device=device, sizes=sizes, encoding=encoding, training=config, **settings
+        )
+        temporary.write_bytes(to_bytes(model))
+    facts = model.training
+    typer.echo(
+        f"validation AUC {facts['validation_auc']:.3f}, best epoch {facts['best_epoch']} of {facts['epochs']}, "
+        f"{facts['seconds']:.0f} s\nwritten: {out} ({model.n_weights:,} weights)"
+    )
+    write_json(json_file, {**counts, **facts})
+
+
+def _counts(tasks: "Sequence[Task]") -> dict[str, int]:
+    return {
+        "tasks": len(tasks),
+        "rows": sum(len(task.y) for task in tasks),
+        "anomalies": sum(int((task.y == 1).sum()) for task in tasks),
+        "unlabelled": sum(int((task.y == -1).sum()) for task in tasks),
+    }

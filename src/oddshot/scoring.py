@@ -1,0 +1,61 @@
+"""Scores of whole files, a chunk at a time: constant memory, and the output whole or not at all."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+
+from oddshot.data.files import atomic_path
+from oddshot.data.tables import stream_table
+from oddshot.detector import FewShotDetector
+from oddshot.errors import InputError
+
+SCHEMA = pa.schema([("file", pa.string()), ("row", pa.int64()), ("score", pa.float64()), ("anomaly", pa.int8())])
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What was scored."""
+
+    rows: int
+    anomalies: int
+
+
+def score_files(detector: FewShotDetector, files: Sequence[Path], out: Path) -> Counts:
+    """Score every row of the files, in order, into `out` (.csv or .parquet)."""
+    rows = anomalies = 0
+    with _writer(out) as writer:
+        for file in files:
+            first = 1
+            for chunk in stream_table(file, columns=detector.encoding_.kinds):
+                part = score_chunk(detector, chunk, str(file), first)
+                writer.write(part)
+                first += len(part)
+                rows += len(part)
+                anomalies += int(np.sum(part["anomaly"]))
+    return Counts(rows, anomalies)
+
+
+def score_chunk(detector: FewShotDetector, chunk: Any, file: str, first: int) -> pa.Table:
+    """Scores of the rows of one chunk, whose first row is number `first` of its file."""
+    rows = detector.encoding_.transform(chunk, where=file, first_row=first)
+    scores = detector.score_encoded(rows)
+    numbers = np.arange(first, first + len(scores))
+    decided = (scores > detector.threshold_).astype(np.int8)
+    names = pa.DictionaryArray.from_arrays(pa.array(np.zeros(len(scores), np.int32)), [file]).cast(pa.string())
+    return pa.table([names, numbers, scores, decided], schema=SCHEMA)
+
+
+@contextmanager
+def _writer(out: Path) -> Iterator[Any]:
+    kinds = {".csv": pyarrow.csv.CSVWriter, ".parquet": pyarrow.parquet.ParquetWriter}
+    if out.suffix.lower() not in kinds:
+        raise InputError(f"{out}: scores are written as .csv or .parquet, by the name's ending")
+    with atomic_path(out) as temporary, kinds[out.suffix.lower()](temporary, SCHEMA) as writer:
+        yield writer
