@@ -8,6 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 import torch
 from torch import Tensor, nn
 
+from oddshot.errors import InputError
 from oddshot.model.auc import smooth_auc
 from oddshot.model.networks import Network
 
@@ -30,7 +31,8 @@ class Distance:
     """Score function of an adapted task: a(x) = ‖h(x) P − o‖² (Eq. 2 with the projection folded in).
 
     h is φ up to its last layer (x itself without a network); that layer's weight is folded into P, so that scoring a
-    row costs one layer less. r: [R, T, H], P: [R, T, units, K], offset: [R, T, K].
+    row costs one layer less. r: [R, T, H], P: [R, T, units, K], offset: [R, T, K]; a 1 in the place of T serves all
+    tasks alike.
     """
 
     network: Network | None
@@ -40,8 +42,51 @@ class Distance:
 
     def __call__(self, x: Tensor) -> Tensor:
         """x: [R, T, N, M]. Returns [R, T, N] in float64: squares of large float32 numbers stay finite."""
+        return self.project(x).square().sum(-1)
+
+    def project(self, x: Tensor) -> Tensor:
+        """Where rows lie in the projected space, seen from the centre (Fig. 2c). x: [R, T, N, M] -> [R, T, N, K]."""
         h = x if self.network is None else self.network.hidden(x, self.r)
-        return ((h @ self.P).double() - self.offset.unsqueeze(2)).square().sum(-1)
+        return _project(h, self.P) - self.offset.unsqueeze(2)
+
+
+@dataclass(frozen=True)
+class Linear:
+    """Score function of an adapted task that is linear in the embedding: a(x) = h(x) P + o.
+
+    h and P as in Distance, with P: [R, T, units, 1] and offset: [R, T, 1].
+    """
+
+    network: Network
+    P: Tensor
+    offset: Tensor
+
+    @classmethod
+    def of(cls, network: Network, w: Tensor, offset: Tensor) -> "Linear":
+        """a(x) = wᵀ z + o with z = network(x). w: [R, T, J], offset: [R, T, 1], both float64."""
+        last = network.last_weight
+        P = last.unsqueeze(1) @ w.to(last.dtype).unsqueeze(-1)
+        if network.biases is not None:
+            offset = offset + (w * network.biases[-1]).sum(-1, keepdim=True)
+        return cls(network, P, offset)
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """x: [R, T, N, M]. Returns [R, T, N] in float64."""
+        return _project(self.network.hidden(x), self.P).squeeze(-1) + self.offset
+
+
+def _project(h: Tensor, P: Tensor) -> Tensor:
+    """h: [R, T, N, units], P: [R, T, units, K] or [R, 1, units, K]. Returns [R, T, N, K] in float64."""
+    if P.shape[1] == 1:  # one product over the rows of all tasks, rather than a copy of P for each
+        return torch.bmm(h.flatten(1, 2), P.squeeze(1)).reshape(*h.shape[:3], -1).double()
+    return (h @ P).double()
+
+
+def minus_smooth_auc(score: ScoreFunction, rows: Rows) -> Tensor:
+    """What training and fine-tuning minimise, for each task: [R, T] (Alg. 1, line 8)."""
+    n_normal = rows.normal.shape[2]
+    scores = score(rows.joined())
+    return -smooth_auc(scores[..., :n_normal], scores[..., n_normal:])
 
 
 class Method(nn.Module, ABC):
@@ -93,7 +138,14 @@ class Method(nn.Module, ABC):
 
     def loss(self, support: Rows, query: Rows) -> Tensor:
         """[R], minus the smooth AUC of the queries, mean over tasks (Alg. 1, line 8)."""
-        score = self.adapt(support)
-        n_normal = query.normal.shape[2]
-        scores = score(query.joined())
-        return -smooth_auc(scores[..., :n_normal], scores[..., n_normal:]).mean(-1)
+        return minus_smooth_auc(self.adapt(support), query).mean(-1)
+
+    def check_support(self, support: Rows, *, normal: int = 1, anomaly: int = 0) -> None:
+        """Refuse a support with fewer labelled rows than the method can work with."""
+        if support.normal.shape[2] < normal:
+            got = support.normal.shape[2]
+            raise InputError(f"method {self.name!r} needs {normal} or more rows labelled normal; the support has {got}")
+        if support.anomaly.shape[2] < anomaly:
+            raise InputError(
+                f"method {self.name!r} needs at least one labelled anomaly; for normal rows alone train 'woanomaly'"
+            )

@@ -30,7 +30,7 @@ class WoAnomaly(Eigen):
     config_type = WoAnomalyConfig
     config: WoAnomalyConfig
 
-    def adapt(self, support: Rows) -> ScoreFunction:
+    def adapt(self, support: Rows) -> Distance:
         """Least squares on the normal support rows; anomalous ones are not looked at."""
         support = Rows(support.normal, support.anomaly[:, :, :0])
         r = self.represent(support)

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from oddshot.errors import InputError
 from oddshot.methods.contract import Distance, Method, Rows, ScoreFunction
+from oddshot.methods.settings import require_positive
 from oddshot.model.projection import fit_projection, solve_S_N
 
 
@@ -18,8 +18,7 @@ class WoNNConfig:
     eta_floor: float = 1e-4
 
     def __post_init__(self) -> None:
-        if not (self.eta > 0.0 and self.eta_floor > 0.0):
-            raise InputError(f"eta is {self.eta} and eta_floor {self.eta_floor}; both must be above 0")
+        require_positive(self, "eta", "eta_floor")
 
 
 class WoNN(Method):
@@ -64,4 +63,5 @@ class WoNN(Method):
         # NOTE[PAPER] not in the paper: each row is scored as if it were the labelled anomaly.
         z = z_normal.double()
         identity = torch.eye(z.shape[-1], dtype=z.dtype, device=z.device).expand(*z.shape[:2], -1, -1)
-        return torch.linalg.cholesky(solve_S_N(z, eta.double(), identity))
+        W: Tensor = torch.linalg.cholesky(solve_S_N(z, eta.double(), identity))
+        return W
