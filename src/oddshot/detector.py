@@ -72,7 +72,8 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def predict(self, X: Any) -> NDArray[Any]:
         """1 = anomaly, 0 = normal, [n]."""
         decided = self.decision_function(X) > 0
-        return self.classes_[decided.astype(int)]
+        labels: NDArray[Any] = self.classes_[decided.astype(int)]
+        return labels
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -95,7 +96,7 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Labels as 0, 1, -1; sets classes_."""
         if y is None:
             raise InputError("FewShotDetector requires y to be passed, but the target y is None")
-        labels = column_or_1d(y, warn=True)
+        labels: NDArray[Any] = column_or_1d(y, warn=True)
         kind = type_of_target(labels, input_name="y", raise_unknown=True)
         if labels.dtype.kind not in "biuf":
             raise InputError(

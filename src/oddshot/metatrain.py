@@ -39,7 +39,8 @@ def meta_train(
     """Learn from many labelled tasks a model that adapts to a new one.
 
     validation: tasks for early stopping; without them a tenth of `tasks` is set aside at random. sizes: rows of the
-    simulated tasks. encoding: how columns become numbers, fitted on the tasks unless given. hyperparameters: fields of the method's configuration (`units`, `dropout`, ...).
+    simulated tasks. encoding: how columns become numbers, fitted on the tasks unless given. hyperparameters: fields of
+    the method's configuration (`units`, `dropout`, ...).
     """
     sizes = sizes or EpisodeSizes()
     chosen = find_method(method)

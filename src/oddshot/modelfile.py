@@ -3,7 +3,9 @@
 import dataclasses
 import hashlib
 import json
+import math
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,7 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load as parse_tensors
 from safetensors.torch import save as serialise_tensors
+from torch import Tensor
 
 from oddshot.data.encoding import Encoding
 from oddshot.data.files import write_bytes
@@ -23,6 +26,15 @@ from oddshot.methods.contract import Method
 FORMAT = 1
 HALF_WAY = 0.25  # threshold where none was learned; scores are squared distances, so this is half the distance
 _NO_DIGEST = "0" * 64  # stands in the file's place for its own SHA-256 while that is computed
+_TYPES = {
+    "method": str,
+    "config": dict,
+    "n_attributes": int,
+    "replicas": int,
+    "encoding": dict,
+    "threshold": float,
+    "training": dict,
+}
 
 
 @dataclass(frozen=True)
@@ -37,6 +49,15 @@ class Model:
     encoding: Encoding
     threshold: float
     training: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not math.isfinite(self.threshold):
+            raise InputError(f"the threshold is {self.threshold}; it must be a finite number")
+        if self.method.n_attributes != self.encoding.n_attributes:
+            raise InputError(
+                f"the method takes {self.method.n_attributes} attributes, the encoding gives "
+                f"{self.encoding.n_attributes}"
+            )
 
     def save(self, path: str | Path) -> None:
         """Write one file, whole or not at all."""
@@ -72,12 +93,12 @@ def to_bytes(model: Model) -> bytes:
         "n_attributes": method.n_attributes,
         "replicas": method.replicas,
         "encoding": model.encoding.to_dict(),
-        "threshold": model.threshold,
+        "threshold": float(model.threshold),
         "training": model.training,
     }
     metadata = {"oddshot": json.dumps(header, sort_keys=True), "sha256": _NO_DIGEST}
     tensors = {name: value.detach().cpu().contiguous() for name, value in method.state_dict().items()}
-    data = serialise_tensors(tensors, metadata=metadata)
+    data = _with_metadata(serialise_tensors(tensors), metadata)
     return data.replace(_quoted(_NO_DIGEST), _quoted(hashlib.sha256(data).hexdigest()), 1)
 
 
@@ -91,24 +112,52 @@ def from_bytes(data: bytes) -> Model:
     if hashlib.sha256(blank).hexdigest() != digest:
         raise InputError("the model file is damaged (its SHA-256 does not match)")
     try:
-        method_type = find_method(header["method"])
-        config = method_type.config_type(**header["config"])
-        with torch.device("meta"):  # no memory is taken before the shapes are known to fit the file
-            method = method_type(int(header["n_attributes"]), config, int(header["replicas"]))
-        method.load_state_dict(parse_tensors(data), assign=True)
-        method.eval()
-        return Model(method, Encoding.from_dict(header["encoding"]), float(header["threshold"]), header["training"])
-    except InputError:
-        raise
-    except (SafetensorError, KeyError, TypeError, ValueError, RuntimeError) as error:
-        raise InputError(f"the model file does not fit together: {str(error).splitlines()[0]}") from None
+        for name, kind in _TYPES.items():
+            if not isinstance(header[name], kind):
+                raise TypeError(f"{name} is {str(header[name])[:40]!r}")
+        method = _build_method(header, parse_tensors(data))
+        return Model(method, Encoding.from_dict(header["encoding"]), header["threshold"], header["training"])
+    except (SafetensorError, KeyError, TypeError, ValueError, RuntimeError, OverflowError) as error:
+        reason = f"{error} is missing" if isinstance(error, KeyError) else " ".join(str(error).split())
+        raise InputError(f"the model file does not fit together: {reason}") from None
+
+
+def _build_method(header: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Method:
+    """The method that the header describes, with these weights. The sizes it states are not trusted."""
+    method_type = find_method(header["method"])
+    config = method_type.config_type(**header["config"])
+    for name, value in header["config"].items():
+        if name.startswith("layers") and value > len(tensors):  # each layer has a tensor of its own
+            raise ValueError(f"{name} is {value}, with {len(tensors)} tensors")
+    if header["replicas"] != 1:
+        raise ValueError(f"replicas is {header['replicas']}")
+    with torch.device("meta"):  # no memory is taken before the shapes are known to fit the file
+        method = method_type(header["n_attributes"], config)
+    for name, value in method.state_dict().items():
+        if name in tensors and tensors[name].dtype != value.dtype:
+            raise TypeError(f"{name} holds {tensors[name].dtype} numbers")
+    for name, value in tensors.items():
+        if not value.isfinite().all():
+            raise ValueError(f"{name} holds NaN or infinity")
+    method.load_state_dict(tensors, assign=True)
+    return method.eval()
+
+
+def _with_metadata(data: bytes, metadata: Mapping[str, str]) -> bytes:
+    """The serialised tensors with metadata in the header; safetensors itself would write it in random order."""
+    length = int.from_bytes(data[:8], "little")
+    header = json.dumps({"__metadata__": metadata, **json.loads(data[8 : 8 + length])}).encode()
+    header += b" " * (-len(header) % 8)  # the tensors stay aligned
+    return len(header).to_bytes(8, "little") + header + data[8 + length :]
 
 
 def _read_header(data: bytes) -> tuple[dict[str, Any], str]:
     """Our part of the safetensors header, and the digest it states."""
     try:
         length = int.from_bytes(data[:8], "little")
-        metadata = json.loads(data[8 : 8 + length])["__metadata__"] if 0 < length <= len(data) - 8 else None
+        if not 0 < length <= len(data) - 8:
+            raise ValueError("cut short")
+        metadata = json.loads(data[8 : 8 + length])["__metadata__"]
         header, digest = json.loads(metadata["oddshot"]), metadata["sha256"]
     except (ValueError, KeyError, TypeError, RecursionError):
         raise InputError("not an oddshot model file, or one that was cut short") from None

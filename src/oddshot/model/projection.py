@@ -39,11 +39,9 @@ def solve_S_N(z_normal: Tensor, eta: Tensor, b: Tensor) -> Tensor:
     ridge = eta[..., None, None]
     z = z_normal / n_normal**0.5
     if n_normal >= n_dims:
-        factor = torch.linalg.cholesky(_add_to_diagonal(z.mT @ z, eta))
-        return torch.cholesky_solve(b, factor)
+        return torch.cholesky_solve(b, _cholesky(z.mT @ z, eta))
     # Woodbury: S_N⁻¹ = (I − Zᵀ (Z Zᵀ + η I)⁻¹ Z) / η needs the Cholesky factor of an N_N x N_N matrix only.
-    factor = torch.linalg.cholesky(_add_to_diagonal(z @ z.mT, eta))
-    return (b - z.mT @ torch.cholesky_solve(z @ b, factor)) / ridge
+    return (b - z.mT @ torch.cholesky_solve(z @ b, _cholesky(z @ z.mT, eta))) / ridge
 
 
 def fit_normal_projection(phi_normal: Tensor, center: Tensor, ridge: Tensor) -> Tensor:
@@ -76,9 +74,16 @@ def top_eigenvector(a: Tensor) -> Tensor:
     return u + change.squeeze(-1)
 
 
-def _add_to_diagonal(a: Tensor, value: Tensor) -> Tensor:
-    """a: [..., n, n], value: [...]."""
-    return a + value[..., None, None] * torch.eye(a.shape[-1], dtype=a.dtype, device=a.device)
+def _cholesky(gram: Tensor, eta: Tensor) -> Tensor:
+    """Factor of gram + η I. gram: [..., n, n], positive semi-definite; eta: [...]."""
+    # Where η is lost in the rounding of huge entries, a trace of the matrix itself keeps it positive definite.
+    trace = gram.detach().diagonal(dim1=-2, dim2=-1).sum(-1)
+    ridge = (eta + 1e-14 * trace)[..., None, None]
+    # cholesky_ex: cholesky itself waits for the GPU in every step to look for errors that cannot occur here.
+    factor: Tensor = torch.linalg.cholesky_ex(
+        gram + ridge * torch.eye(gram.shape[-1], dtype=gram.dtype, device=gram.device)
+    ).L
+    return factor
 
 
 def _compress(z: Tensor) -> Tensor:

@@ -1,0 +1,7 @@
+"""Training: Algorithm 1, with batches of tasks, validation tasks and early stopping."""
+
+from oddshot.training.algorithm import History, Progress, TrainingConfig, train
+from oddshot.training.batches import Episodes, validation_episodes
+from oddshot.training.validation import evaluate
+
+__all__ = ["Episodes", "History", "Progress", "TrainingConfig", "evaluate", "train", "validation_episodes"]

@@ -1,0 +1,90 @@
+"""One optimisation step over a batch of episodes; on CUDA it is recorded once and replayed."""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from oddshot.methods.contract import Method, Rows
+
+WARM_UP = 3  # steps before a recording, as CUDA graphs need
+
+
+class Stepper:
+    """Loss, gradients and Adam for all replicas at once (Alg. 1, lines 7-9)."""
+
+    def __init__(self, method: Method, learning_rate: float, noise: torch.Generator) -> None:
+        self.method, self.noise = method, noise
+        on_cuda = noise.device.type == "cuda"
+        self.optimizer = torch.optim.Adam(method.parameters(), lr=learning_rate, capturable=on_cuda)
+        self.recordings: dict[tuple[torch.Size, ...], Recording] | None = {} if on_cuda else None
+
+    def __call__(self, support: Rows, query: Rows) -> Tensor:
+        """One step. Returns the loss before it, [R]."""
+        if self.recordings is None:
+            return self._step(support, query)
+        inputs = (*support, *query)
+        key = tuple(tensor.shape for tensor in inputs)
+        if key not in self.recordings:
+            self.recordings[key] = Recording(self._step_flat, self._forget_gradients, self.noise)
+        return self.recordings[key](*inputs)
+
+    def _step_flat(self, *inputs: Tensor) -> Tensor:
+        return self._step(Rows(*inputs[:2]), Rows(*inputs[2:]))
+
+    def _step(self, support: Rows, query: Rows) -> Tensor:
+        loss = self.method.loss(support, query)
+        self._forget_gradients()
+        loss.sum().backward()  # a sum: each replica's gradient is the one it would have alone
+        self.optimizer.step()
+        return loss.detach()
+
+    def _forget_gradients(self) -> None:
+        self.optimizer.zero_grad(set_to_none=True)
+
+
+class Recording:
+    """A function of tensors on CUDA: run as it is at first, then recorded as a graph and replayed.
+
+    Small kernels cost more to launch than to run; a replay launches all of them at once.
+    """
+
+    def __init__(
+        self, function: Callable[..., Tensor], before: Callable[[], None], noise: torch.Generator | None = None
+    ) -> None:
+        self.function, self.before, self.noise = function, before, noise
+        self.calls = 0
+        self.graph: torch.cuda.CUDAGraph | None = None
+        self.inputs: tuple[Tensor, ...] = ()
+        self.output = torch.empty(0)
+
+    def __call__(self, *inputs: Tensor) -> Tensor:
+        """The function's value; a later call overwrites it."""
+        self.calls += 1
+        if self.calls <= WARM_UP:
+            return self._on_side_stream(inputs)
+        if self.graph is None:
+            self._record(inputs)
+        for kept, new in zip(self.inputs, inputs, strict=True):
+            if kept is not new:
+                kept.copy_(new)
+        assert self.graph is not None
+        self.graph.replay()
+        return self.output
+
+    def _on_side_stream(self, inputs: tuple[Tensor, ...]) -> Tensor:
+        stream, main = torch.cuda.Stream(), torch.cuda.current_stream()
+        stream.wait_stream(main)
+        with torch.cuda.stream(stream):
+            output = self.function(*inputs)
+        main.wait_stream(stream)
+        return output
+
+    def _record(self, inputs: tuple[Tensor, ...]) -> None:
+        self.inputs = tuple(tensor.clone() for tensor in inputs)
+        self.graph = torch.cuda.CUDAGraph()
+        if self.noise is not None:
+            self.graph.register_generator_state(self.noise)
+        self.before()  # gradients that stand outside the graph must not be added to
+        with torch.cuda.graph(self.graph):
+            self.output = self.function(*self.inputs)
