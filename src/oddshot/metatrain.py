@@ -47,7 +47,7 @@ def meta_train(
     config = _configure(chosen, hyperparameters)
     tasks = usable_tasks(tasks, sizes)
     held_out = usable_tasks(validation, sizes) if validation is not None else None
-    encoding = encoding or Encoding.fit([task.X for task in tasks])
+    encoding = encoding or fit_encoding(tasks)
     pool = _task_set(tasks, encoding)
     train_pool, valid_pool = _split(pool, seed) if held_out is None else (pool, _task_set(held_out, encoding))
     network = chosen(encoding.n_attributes, config)
@@ -67,8 +67,7 @@ def meta_train(
         "epochs": history.epochs[0],
         "best_epoch": history.best_epoch[0],
         "validation_auc": history.best_auc[0],
-        "seconds": round(history.seconds, 1),
-    }
+    }  # nothing that differs between two runs: the same seed gives the same file
     return Model(network, encoding, threshold, facts)
 
 
@@ -91,6 +90,11 @@ def usable_tasks(tasks: Sequence[Task], sizes: EpisodeSizes) -> list[Task]:
             f"{sizes.anomaly} anomalous rows (smaller episodes: query_normal, query_anomaly)"
         )
     return usable
+
+
+def fit_encoding(tasks: Sequence[Task]) -> Encoding:
+    """One encoding for the columns of all tasks; messages name the task."""
+    return Encoding.fit([task.X for task in tasks], [_called(task) for task in tasks])
 
 
 @torch.no_grad()
@@ -123,7 +127,11 @@ def _configure(method: type[Method], hyperparameters: dict[str, Any]) -> Any:
 
 
 def _task_set(tasks: Sequence[Task], encoding: Encoding) -> TaskSet:
-    return TaskSet.of([(encoding.transform(task.X, where=f"task {task.name!r}"), task.y) for task in tasks])
+    return TaskSet.of([(encoding.transform(task.X, where=_called(task)), task.y) for task in tasks])
+
+
+def _called(task: Task) -> str:
+    return f"task {task.name!r}"
 
 
 def _split(pool: TaskSet, seed: int) -> tuple[TaskSet, TaskSet]:

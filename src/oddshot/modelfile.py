@@ -53,6 +53,8 @@ class Model:
     def __post_init__(self) -> None:
         if not math.isfinite(self.threshold):
             raise InputError(f"the threshold is {self.threshold}; it must be a finite number")
+        if self.method.replicas != 1:
+            raise InputError(f"the method has {self.method.replicas} replicas; a model has one")
         if self.method.n_attributes != self.encoding.n_attributes:
             raise InputError(
                 f"the method takes {self.method.n_attributes} attributes, the encoding gives "
@@ -112,13 +114,15 @@ def from_bytes(data: bytes) -> Model:
     if hashlib.sha256(blank).hexdigest() != digest:
         raise InputError("the model file is damaged (its SHA-256 does not match)")
     try:
+        if version != FORMAT:
+            raise ValueError(f"format is {version!r}")
         for name, kind in _TYPES.items():
             if not isinstance(header[name], kind):
                 raise TypeError(f"{name} is {str(header[name])[:40]!r}")
         method = _build_method(header, parse_tensors(data))
         return Model(method, Encoding.from_dict(header["encoding"]), header["threshold"], header["training"])
     except (SafetensorError, KeyError, TypeError, ValueError, RuntimeError, OverflowError) as error:
-        reason = f"{error} is missing" if isinstance(error, KeyError) else " ".join(str(error).split())
+        reason = f"{error} is missing" if isinstance(error, KeyError) else " ".join(str(error).split())[:160]
         raise InputError(f"the model file does not fit together: {reason}") from None
 
 
@@ -129,10 +133,8 @@ def _build_method(header: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> M
     for name, value in header["config"].items():
         if name.startswith("layers") and value > len(tensors):  # each layer has a tensor of its own
             raise ValueError(f"{name} is {value}, with {len(tensors)} tensors")
-    if header["replicas"] != 1:
-        raise ValueError(f"replicas is {header['replicas']}")
     with torch.device("meta"):  # no memory is taken before the shapes are known to fit the file
-        method = method_type(header["n_attributes"], config)
+        method = method_type(header["n_attributes"], config, header["replicas"])
     for name, value in method.state_dict().items():
         if name in tensors and tensors[name].dtype != value.dtype:
             raise TypeError(f"{name} holds {tensors[name].dtype} numbers")

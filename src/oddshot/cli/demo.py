@@ -10,7 +10,7 @@ from oddshot.cli.options import Device, JsonFile, write_json
 
 def demo(
     out: Annotated[Path, typer.Option(help="Where to draw the three spaces of one task.")] = Path("demo.png"),
-    seed: Annotated[int, typer.Option(help="Other seeds give other tasks.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Other seeds give other tasks.")] = 0,
     device: Device = "auto",
     json_file: JsonFile = None,
 ) -> None:

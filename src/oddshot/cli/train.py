@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -19,14 +19,14 @@ def train(
     task: Annotated[str | None, typer.Option(help="Column that names the task, where a file holds several.")] = None,
     anomaly_value: AnomalyValue = None,
     method: Annotated[str, typer.Option(help="Which method to train.")] = "eigen",
-    seed: Annotated[int, typer.Option(help="The same seed gives the same model on the same machine.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same model on the same machine.")] = 0,
     device: Device = "auto",
     epochs: Annotated[int, typer.Option(help="At most so many passes over the tasks.")] = 1000,
     patience: Annotated[int, typer.Option(help="Stop after so many epochs without a better validation AUC.")] = 50,
-    support_normal: Annotated[int, typer.Option(help="Labelled normal rows of a simulated task.")] = 5,
-    support_anomaly: Annotated[int, typer.Option(help="Labelled anomalies of a simulated task.")] = 1,
-    query_normal: Annotated[int, typer.Option(help="Normal rows that a simulated task is tested on.")] = 25,
-    query_anomaly: Annotated[int, typer.Option(help="Anomalies that a simulated task is tested on.")] = 5,
+    support_normal: Annotated[int, typer.Option(min=1, help="Labelled normal rows of a simulated task.")] = 5,
+    support_anomaly: Annotated[int, typer.Option(min=0, help="Labelled anomalies of a simulated task.")] = 1,
+    query_normal: Annotated[int, typer.Option(min=1, help="Normal rows that a simulated task is tested on.")] = 25,
+    query_anomaly: Annotated[int, typer.Option(min=1, help="Anomalies that a simulated task is tested on.")] = 5,
     units: Annotated[int | None, typer.Option(help="Width of the networks.", show_default="the method's own")] = None,
     json_file: JsonFile = None,
 ) -> None:
@@ -34,28 +34,30 @@ def train(
 
     Example: oddshot train fleet/*.csv --label fault --out fleet.safetensors
     """
-    from oddshot.data.encoding import Encoding
+    import time
+
     from oddshot.data.episodes import EpisodeSizes
     from oddshot.data.files import atomic_path
     from oddshot.data.tables import read_tasks
-    from oddshot.metatrain import meta_train, usable_tasks
+    from oddshot.metatrain import fit_encoding, meta_train, usable_tasks
     from oddshot.modelfile import to_bytes
     from oddshot.training import TrainingConfig
 
     sizes = EpisodeSizes(support_normal, support_anomaly, query_normal, query_anomaly)
     config = TrainingConfig(epochs=epochs, patience=patience)
-    settings = {} if units is None else {"units": units}
+    settings: dict[str, Any] = {} if units is None else {"units": units}
     with atomic_path(out) as temporary:
         tasks = usable_tasks(read_tasks(files, label=label, task=task, anomaly_value=anomaly_value), sizes)
         counts = _counts(tasks)
         typer.echo("{tasks} tasks, {rows:,} rows: {anomalies:,} anomalies, {unlabelled:,} unlabelled".format(**counts))
-        encoding = Encoding.fit([task.X for task in tasks])
+        encoding = fit_encoding(tasks)
         typer.echo("\n".join(encoding.describe()))
+        started = time.perf_counter()
         model = meta_train(
             tasks, method=method, seed=seed, device=device, sizes=sizes, encoding=encoding, training=config, **settings
         )
         temporary.write_bytes(to_bytes(model))
-    facts = model.training
+    facts = {**model.training, "seconds": round(time.perf_counter() - started, 1)}
     typer.echo(
         f"validation AUC {facts['validation_auc']:.3f}, best epoch {facts['best_epoch']} of {facts['epochs']}, "
         f"{facts['seconds']:.0f} s\nwritten: {out} ({model.n_weights:,} weights)"
