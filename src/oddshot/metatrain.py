@@ -46,7 +46,7 @@ def meta_train(
     chosen = find_method(method)
     config = _configure(chosen, hyperparameters)
     tasks = usable_tasks(tasks, sizes)
-    held_out = usable_tasks(validation, sizes) if validation is not None else None
+    held_out = usable_tasks(validation, sizes, "validation tasks") if validation is not None else None
     encoding = encoding or fit_encoding(tasks)
     pool = _task_set(tasks, encoding)
     train_pool, valid_pool = _split(pool, seed) if held_out is None else (pool, _task_set(held_out, encoding))
@@ -71,7 +71,7 @@ def meta_train(
     return Model(network, encoding, threshold, facts)
 
 
-def usable_tasks(tasks: Sequence[Task], sizes: EpisodeSizes) -> list[Task]:
+def usable_tasks(tasks: Sequence[Task], sizes: EpisodeSizes, what: str = "tasks") -> list[Task]:
     """Those with rows enough for an episode; each other one is named in a warning."""
     usable = []
     for task in tasks:
@@ -86,7 +86,7 @@ def usable_tasks(tasks: Sequence[Task], sizes: EpisodeSizes) -> list[Task]:
         )
     if not usable:
         raise InputError(
-            f"none of the {len(tasks)} tasks has rows enough: an episode needs {sizes.normal} normal and "
+            f"none of the {len(tasks)} {what} has rows enough: an episode needs {sizes.normal} normal and "
             f"{sizes.anomaly} anomalous rows (smaller episodes: query_normal, query_anomaly)"
         )
     return usable
