@@ -78,7 +78,7 @@ class Linear:
 def _project(h: Tensor, P: Tensor) -> Tensor:
     """h: [R, T, N, units], P: [R, T, units, K] or [R, 1, units, K]. Returns [R, T, N, K] in float64."""
     if P.shape[1] == 1:  # one product over the rows of all tasks, rather than a copy of P for each
-        return torch.bmm(h.flatten(1, 2), P.squeeze(1)).reshape(*h.shape[:3], -1).double()
+        return torch.bmm(h.flatten(1, 2), P.squeeze(1)).reshape(*h.shape[:3], P.shape[-1]).double()
     return (h @ P).double()
 
 
