@@ -1,0 +1,74 @@
+"""`catboost`, `xgboost`: gradient-boosted trees on the support, from packages that are not required."""
+
+import importlib
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from oddshot.errors import InputError
+from oddshot.methods.pertask import Array, PerTask, RowScores, labelled
+from oddshot.methods.settings import require_at_least
+
+
+@dataclass(frozen=True)
+class BoostedConfig:
+    """Beyond the paper: 100 trees, both classes of equal weight in all."""
+
+    trees: int = 100
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        require_at_least(self, trees=1, seed=0)
+
+
+class CatBoost(PerTask):
+    """Prokhorenkova et al., 2018."""
+
+    name = "catboost"
+    config_type = BoostedConfig
+    least_anomaly = 1
+
+    def fit_task(self, normal: Array, anomaly: Array, seed: int) -> RowScores:
+        """The logit of the probability of an anomaly."""
+        model = _package(self.name).CatBoostClassifier(
+            iterations=self.config.trees,
+            auto_class_weights="Balanced",
+            random_seed=seed % 2**31,
+            thread_count=1,
+            verbose=False,
+            allow_writing_files=False,
+        )
+        X, y = labelled(normal, anomaly)
+        if (X[0] == X).all():  # nothing to split on, which CatBoost takes for an error
+            return lambda x: np.zeros(len(x))
+        model.fit(X, y)
+        return lambda x: model.predict(x, prediction_type="RawFormulaVal", thread_count=1)
+
+
+class XGBoost(PerTask):
+    """Chen & Guestrin, 2016."""
+
+    name = "xgboost"
+    config_type = BoostedConfig
+    least_anomaly = 1
+
+    def fit_task(self, normal: Array, anomaly: Array, seed: int) -> RowScores:
+        """The logit of the probability of an anomaly."""
+        model = _package(self.name).XGBClassifier(
+            n_estimators=self.config.trees,
+            tree_method="exact",  # splits halfway between two rows, where histograms split at one of them
+            min_child_weight=0,  # by default a leaf needs a weight that a handful of rows cannot have
+            random_state=seed % 2**31,
+            n_jobs=1,
+        )
+        X, y = labelled(normal, anomaly)
+        model.fit(X, y, sample_weight=len(y) / (2 * np.bincount(y))[y])
+        return lambda x: model.predict(x, output_margin=True)
+
+
+def _package(name: str) -> Any:
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        raise InputError(f"method {name!r} needs the package {name}: pip install 'oddshot[boost]'") from None
