@@ -71,3 +71,52 @@ def smooth_auc(normal, anomaly):
     """Eq. 9."""
     total = sum(1.0 / (1.0 + np.exp(-(a - b))) for a in anomaly for b in normal)
     return total / (len(normal) * len(anomaly))
+
+
+def center_distance(phi, center, x):
+    """SVDD and its kin: ‖φ(x) − c‖²."""
+    total = 0.0
+    for value, c in zip(feed_forward(phi, x), center, strict=True):
+        total += (value - c) ** 2
+    return total
+
+
+def prototype_logit(phi, normal, anomaly, x):
+    """Prototypical networks: log p(anomaly) − log p(normal), p from a softmax of minus the squared distances."""
+    z = feed_forward(phi, x)
+    distances = []
+    for rows in (normal, anomaly):
+        mean = sum(feed_forward(phi, row) for row in rows) / len(rows)
+        distances.append(sum((z - mean) ** 2))
+    exponents = np.array([-distances[0], -distances[1]])
+    log_p = exponents - np.logaddexp(*exponents)
+    return log_p[1] - log_p[0]
+
+
+def ridge_weights(rows, targets, ridge):
+    """argmin_w Σ (wᵀz − y)² + λ ‖w‖², by its J x J normal equations."""
+    A = ridge * np.eye(rows.shape[1])
+    b = np.zeros(rows.shape[1])
+    for z, y in zip(rows, targets, strict=True):
+        A += np.outer(z, z)
+        b += y * z
+    return np.linalg.inv(A) @ b
+
+
+def ridge_head_score(phi, normal, anomaly, x, ridge, scale):
+    """R2D2: ridge regression of ±1 on the embedding with a constant."""
+    rows = np.stack([np.append(feed_forward(phi, row), 1.0) for row in (*normal, *anomaly)])
+    w = ridge_weights(rows, [-1.0] * len(normal) + [1.0] * len(anomaly), ridge)
+    return scale * (w @ np.append(feed_forward(phi, x), 1.0))
+
+
+def ridge_and_nearest(normal, anomaly, x):
+    """Length along the ridge direction plus length to the nearest normal row."""
+    rows = np.concatenate([normal, anomaly])
+    mean = rows.mean(axis=0)
+    targets = np.array([0.0] * len(normal) + [1.0] * len(anomaly))
+    ridge = np.mean([(row - mean) @ (row - mean) for row in rows])
+    w = ridge_weights(rows - mean, targets - targets.mean(), ridge)
+    length = np.sqrt(w @ w)
+    along = w @ (x - mean) / length if length > 0 else 0.0
+    return along + min(np.sqrt((x - row) @ (x - row)) for row in normal)

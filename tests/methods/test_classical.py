@@ -1,0 +1,114 @@
+"""The methods of other libraries: which rows they see, with which settings, and what happens without the library."""
+
+import importlib
+
+import numpy as np
+import pytest
+import torch
+from sklearn.ensemble import IsolationForest, RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.svm import OneClassSVM
+
+from oddshot.errors import InputError
+from oddshot.methods import METHODS
+from oddshot.methods.boosted import BoostedConfig
+from oddshot.methods.contract import Rows
+from oddshot.methods.pertask import ClassicalConfig
+from tests.methods.samples import build, random_rows, small_config
+
+
+def one_task(name, seed=1, **settings):
+    """Scores of a method, and the rows as NumPy: support normal, anomaly, query."""
+    support, query = random_rows(seed, 1, 1), random_rows(seed + 1, 1, 1).joined()
+    scores = build(name, replicas=1, **settings).adapt(support)(query)[0, 0].numpy()
+    return scores, support.normal[0, 0].numpy(), support.anomaly[0, 0].numpy(), query[0, 0].numpy()
+
+
+@pytest.mark.parametrize(("defaults", "gamma"), [("paper", 1 / 4), ("modern", "scale")])
+def test_osvm_is_scikit_learns_on_normal_rows(defaults, gamma):
+    scores, normal, _, query = one_task("osvm", defaults=defaults)
+    np.testing.assert_allclose(scores, -OneClassSVM(gamma=gamma).fit(normal).decision_function(query), atol=1e-3)
+
+
+@pytest.mark.parametrize(("defaults", "solver"), [("paper", "liblinear"), ("modern", "lbfgs")])
+def test_lr_is_scikit_learns(defaults, solver):
+    scores, normal, anomaly, query = one_task("lr", defaults=defaults)
+    model = LogisticRegression(solver=solver).fit(np.concatenate([normal, anomaly]), [0] * 5 + [1] * 2)
+    np.testing.assert_allclose(scores, model.decision_function(query), atol=1e-3)
+
+
+def test_local_outlier_factor_by_hand():
+    """Breunig et al.'s definitions for a new row, with all but one of five rows as neighbours."""
+    scores, normal, _, query = one_task("lof")
+
+    def density(x, rows):
+        distance = np.linalg.norm(rows - x, axis=1)
+        nearest = np.argsort(distance)[:4]
+        reach = [max(distance[n], np.sort(np.linalg.norm(normal - rows[n], axis=1))[4]) for n in nearest]
+        return 1 / np.mean(reach), rows[nearest]
+
+    for score, x in zip(scores, query, strict=True):
+        mine, neighbours = density(x, normal)
+        theirs = []
+        for row in neighbours:
+            theirs.append(density(row, normal[(normal != row).any(axis=1)])[0])
+        assert score == pytest.approx(np.mean(theirs) / mine)
+
+
+def test_nearest_row_by_hand():
+    scores, normal, anomaly, query = one_task("knn")
+    for score, x in zip(scores, query, strict=True):
+        near = [min(np.linalg.norm(rows - x, axis=1)) for rows in (normal, anomaly)]
+        assert score == float(near[1] < near[0])
+
+
+@pytest.mark.parametrize(("defaults", "trees"), [("paper", 10), ("modern", 100)])
+def test_forests_have_the_trees_of_their_defaults(defaults, trees, monkeypatch):
+    seen = []
+    fit = RandomForestClassifier.fit
+    monkeypatch.setattr(RandomForestClassifier, "fit", lambda self, X, y: seen.append(self) or fit(self, X, y))
+    scores = one_task("rf", defaults=defaults)[0]
+    assert seen[0].n_estimators == trees
+    np.testing.assert_allclose(scores * trees, np.round(scores * trees), atol=1e-9)
+
+
+def test_isolation_forest_is_scikit_learns_on_normal_rows():
+    scores, normal, _, query = one_task("if")
+    many = [-IsolationForest(random_state=seed).fit(normal).score_samples(query) for seed in range(8)]
+    assert np.abs(scores - np.mean(many, axis=0)).max() < 5 * np.std(many, axis=0).max()
+
+
+@pytest.mark.parametrize("name", ["osvm", "if", "lof"])
+def test_one_class_methods_do_not_look_at_anomalies(name):
+    method, support, query = build(name, replicas=1), random_rows(3, 1, 1), random_rows(4, 1, 1).joined()
+    without = Rows(support.normal, support.anomaly[:, :, :0])
+    assert torch.equal(method.adapt(support)(query), method.adapt(without)(query))
+
+
+@pytest.mark.parametrize("name", ["if", "rf", "catboost"])
+def test_another_seed_draws_another_forest(name):
+    support, query = random_rows(5, 1, 1), random_rows(6, 1, 1).joined()
+    one, other = (METHODS[name](4, small_config(name, seed=seed)).adapt(support)(query) for seed in (0, 1))
+    assert not torch.equal(one, other)
+
+
+@pytest.mark.parametrize("name", ["catboost", "xgboost"])
+def test_a_package_that_is_not_installed_is_one_line(name, monkeypatch):
+    def missing(module):
+        raise ImportError(module)
+
+    monkeypatch.setattr(importlib, "import_module", missing)
+    with pytest.raises(InputError) as refusal:
+        build(name).adapt(random_rows(7))
+    assert str(refusal.value) == f"method '{name}' needs the package {name}: pip install 'oddshot[boost]'"
+
+
+@pytest.mark.parametrize("wrong", [{"defaults": "old"}, {"seed": -1}])
+def test_wrong_settings_are_refused(wrong):
+    with pytest.raises(InputError, match=next(iter(wrong))):
+        ClassicalConfig(**wrong)
+
+
+def test_wrong_settings_of_boosted_trees_are_refused():
+    with pytest.raises(InputError, match="trees is 0"):
+        BoostedConfig(trees=0)
