@@ -1,3 +1,4 @@
+import itertools
 import warnings
 
 import numpy as np
@@ -8,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oddshot import EpisodeSizes, FewShotDetector, InputError, Task, meta_train
+from oddshot.metatrain import best_threshold, find_threshold, fit_encoding, usable_tasks
 from oddshot.methods.contract import Rows
 from oddshot.methods.wonn import WoNN, WoNNConfig
-from oddshot.metatrain import best_threshold, find_threshold, fit_encoding, usable_tasks
 from oddshot.modelfile import HALF_WAY, from_bytes, to_bytes
 from tests.fleets import SHORT, SIZES, fleet, labels, mixed, numbers
 
@@ -147,7 +148,7 @@ def balanced_accuracy(normal, anomaly, cut):
 def naive_best(normal, anomaly):
     """The highest balanced accuracy of the cuts midway between neighbouring scores."""
     scores = sorted([*normal, *anomaly])
-    cuts = [(a + b) / 2 for a, b in zip(scores, scores[1:], strict=False)]
+    cuts = [(a + b) / 2 for a, b in itertools.pairwise(scores)]
     return max(balanced_accuracy(normal, anomaly, cut) for cut in cuts)
 
 

@@ -1,9 +1,11 @@
 """The scikit-learn face: a binary classifier that adapts to a task's few labelled rows."""
 
+from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.multiclass import type_of_target
@@ -78,6 +80,7 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
+        tags.input_tags.allow_nan = True  # a missing value
         return tags
 
     def _adapt(self, X: Any, labels: NDArray[np.int8]) -> None:
@@ -115,12 +118,13 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if len(values) < 2:
             raise InputError(f"the support has only one class, label {values[0]!r}; labels are 1 = anomaly, 0 = normal")
         self.classes_ = values
-        return (labels == values[1]).astype(np.int8)
+        is_anomaly: NDArray[np.bool_] = labels == values[1]
+        return is_anomaly.astype(np.int8)
 
     def _check(self, X: Any, *, reset: bool) -> Any:
         """Arrays as scikit-learn wants them; tables become Arrow tables with columns of any kind, matched by name."""
-        if not _is_table(X):
-            return validate_data(self, X, reset=reset, dtype="numeric", order="C")
+        if not _is_table(X):  # the encoding refuses infinities, and tells where they are
+            return validate_data(self, X, reset=reset, dtype="numeric", order="C", ensure_all_finite=False)
         table = as_table(X)
         if reset:
             self.n_features_in_ = table.num_columns
@@ -129,4 +133,5 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def _is_table(X: Any) -> bool:
-    return type(X) is dict or hasattr(X, "columns") or hasattr(X, "column_names")
+    named = isinstance(X, Mapping) or hasattr(X, "columns") or hasattr(X, "column_names")
+    return named and not issparse(X)  # one of SciPy's sparse matrices is a dict

@@ -1,0 +1,320 @@
+import pickle
+from collections import OrderedDict
+from functools import cache, partial
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import DataConversionWarning, NotFittedError
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
+
+from oddshot import FewShotDetector, InputError, meta_train
+from oddshot.modelfile import to_bytes
+from tests import references
+from tests.fleets import SHORT, SIZES, fleet, labels, mixed, numbers, small_model
+
+EXPECTED_FAILURES = {
+    "check_classifiers_classes": "labels are numbers: which of two texts is the anomaly must not be guessed",
+}
+FAILURES_WITH_MODEL = EXPECTED_FAILURES | {
+    "check_estimators_overwrite_params": "joblib's hash of a torch module is not that of its copy",
+    "check_classifiers_train": "a model knows its own tasks, not scikit-learn's",
+    "check_classifier_data_not_an_array": "a table's columns are matched by name, and the model's are x0 and x1",
+}
+WIDTHS = {  # of scikit-learn's data, where it is not 3
+    "check_estimators_overwrite_params": 2,
+    "check_estimators_fit_returns_self": 2,
+    "check_readonly_memmap_input": 2,
+    "check_n_features_in_after_fitting": 4,
+    "check_positive_only_tag_during_fit": 4,
+    "check_estimators_dtypes": 5,
+    "check_dtype_object": 10,
+    "check_classifier_data_not_an_array": 2,
+    "check_classifiers_train": 2,
+    "check_fit2d_1feature": 1,
+    "check_fit_idempotent": 2,
+    "check_fit_check_is_fitted": 2,
+    "check_n_features_in": 2,
+}
+
+
+@parametrize_with_checks([FewShotDetector()], expected_failed_checks=lambda _: EXPECTED_FAILURES)
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)
+
+
+def checks_with_model():
+    for _, check in estimator_checks_generator(FewShotDetector(), legacy=True):
+        name = check.func.__name__
+        marks = [pytest.mark.xfail(reason=FAILURES_WITH_MODEL[name])] if name in FAILURES_WITH_MODEL else []
+        yield pytest.param(check, WIDTHS.get(name, 3), id=name, marks=marks)
+
+
+@cache
+def model_of_width(width):
+    tasks = fleet(partial(numbers, width=width))
+    return meta_train(tasks, sizes=SIZES, training=SHORT, device="cpu", units=8)
+
+
+@pytest.mark.parametrize(("check", "width"), list(checks_with_model()))
+def test_scikit_learn_contract_with_a_model(check, width):
+    """A model fixes the number of columns, so each check gets one of the width of its data."""
+    check(FewShotDetector(model_of_width(width)))
+
+
+FORMS = {
+    "polars": pl.from_pandas,
+    "arrow": pa.Table.from_pandas,
+    "batch": pa.RecordBatch.from_pandas,
+    "dict": lambda frame: {name: frame[name].tolist() for name in frame},
+    "mapping": lambda frame: OrderedDict(frame.items()),
+}
+SUPPORT, LABELS = mixed(9, 10), labels(10)
+
+
+def detector(model=None):
+    return FewShotDetector(model or small_model("eigen", mixed)).fit(SUPPORT, LABELS)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("model", [None, small_model("eigen", mixed)], ids=["without model", "with model"])
+def test_tables_of_every_library_give_the_same_scores(form, model):
+    expected = FewShotDetector(model).fit(SUPPORT, LABELS).score_samples(mixed(8))
+    fitted = FewShotDetector(model).fit(FORMS[form](SUPPORT), LABELS)
+    np.testing.assert_array_equal(fitted.score_samples(FORMS[form](mixed(8))), expected)
+    np.testing.assert_array_equal(fitted.score_samples(mixed(8)), expected)
+
+
+@pytest.mark.parametrize("model", [None, small_model()], ids=["without model", "with model"])
+def test_an_array_gives_the_scores_of_a_table_with_its_numbers(model):
+    X = numbers(9)
+    X[3, 1] = X[20, 2] = np.nan
+    expected = FewShotDetector(model).fit(X[:10], LABELS).score_samples(X)
+    for table in (pd.DataFrame(X, columns=["x0", "x1", "x2"]), {f"x{j}": X[:, j] for j in range(3)}):
+        rows = pa.table(table) if isinstance(table, dict) else table
+        part = rows.slice(0, 10) if isinstance(table, dict) else rows[:10]
+        np.testing.assert_array_equal(FewShotDetector(model).fit(part, LABELS).score_samples(table), expected)
+    np.testing.assert_array_equal(FewShotDetector(model).fit(X[:10].tolist(), LABELS).score_samples(X), expected)
+
+
+def test_the_order_of_columns_and_of_support_rows_is_free():
+    X = mixed(8)
+    expected = detector().score_samples(X)
+    np.testing.assert_array_equal(detector().score_samples(X[X.columns[::-1]]), expected)
+    order = np.random.default_rng(0).permutation(10)
+    shuffled = FewShotDetector(small_model("eigen", mixed)).fit(SUPPORT.iloc[order], LABELS[order])
+    np.testing.assert_allclose(shuffled.score_samples(X), expected, rtol=1e-3)
+    assert shuffled.threshold_ == pytest.approx(detector().threshold_, rel=1e-3)
+
+
+def test_columns_that_are_missing_renamed_or_unknown():
+    X = mixed(8)
+    with pytest.raises(InputError, match=r"^X: column 'speed' is missing$"):
+        detector().score_samples(X.drop(columns="speed"))
+    with pytest.raises(InputError, match=r"^X: column 'speed' is missing \(renamed to 'pace'\?\)$"):
+        detector().predict(X.rename(columns={"speed": "pace"}))
+    with pytest.raises(InputError, match=r"^support: column 'mode' is missing"):
+        FewShotDetector(small_model("eigen", mixed)).fit(SUPPORT.drop(columns="mode"), LABELS)
+    with pytest.warns(UserWarning, match="X: ignored unknown columns: 'fault'"):
+        scores = detector().score_samples(X.assign(fault=1))
+    np.testing.assert_array_equal(scores, detector().score_samples(X))
+
+
+def test_wrong_widths():
+    model = small_model()
+    with pytest.raises(InputError, match="support has 4 columns, the model was trained on 3"):
+        FewShotDetector(model).fit(numbers(0, width=4), labels())
+    fitted = FewShotDetector(model).fit(numbers(0), labels())
+    for width in (2, 4):
+        with pytest.raises(ValueError, match=f"X has {width} features, but FewShotDetector is expecting 3 features"):
+            fitted.predict(numbers(0, width=width))
+
+
+@pytest.mark.parametrize("value", [np.inf, -np.inf, 1e19, -1e19])
+@pytest.mark.parametrize("make", [np.asarray, partial(pd.DataFrame, columns=["x0", "x1", "x2"])])
+def test_numbers_beyond_the_limit_are_found(value, make):
+    X = numbers(9)
+    X[6, 1] = value
+    with pytest.raises(InputError, match=r"X: row 7, column 'x1': .* is too large; expected a number within ±1e18"):
+        FewShotDetector(small_model()).fit(make(numbers(9)), labels()).score_samples(make(X))
+    for model in (None, small_model()):
+        with pytest.raises(InputError, match=r"row \d, column 'x1': .* is too large"):
+            FewShotDetector(model).fit(make(X), labels())
+
+
+def test_the_largest_numbers_give_finite_scores():
+    X = np.array([[1e18, -1e18, 0.0], [1e-300, 5e17, -1.0]])
+    for model in (None, small_model("wonn"), small_model("woanomaly"), small_model()):
+        assert np.isfinite(FewShotDetector(model).fit(numbers(9), labels()).decision_function(X)).all()
+
+
+def test_text_in_a_column_of_numbers():
+    X = mixed(8).astype({"speed": object})
+    X.loc[4, "speed"] = "fast"
+    with pytest.raises(InputError, match=r"X: row 5, column 'speed': 'fast' is not a number"):
+        detector().predict(X)
+
+
+@pytest.mark.parametrize("model", [None, small_model()], ids=["without model", "with model"])
+def test_a_support_without_normal_row_is_refused(model):
+    for y in ([1, 1], [1, -1], [-1, -1]):
+        with pytest.raises(InputError, match="at least one row labelled normal is needed"):
+            FewShotDetector(model).fit(numbers(0)[:2], y)
+
+
+def test_normal_rows_alone():
+    X = numbers(9)
+    for model in (None, small_model("wonn"), small_model("woanomaly")):
+        for n in (1, 2, 5):
+            fitted = FewShotDetector(model).fit(X[1 : 1 + n], [0] * n)
+            assert np.isfinite(fitted.decision_function(X)).all()
+    with pytest.raises(
+        InputError, match="needs at least one labelled anomaly; for normal rows alone train 'woanomaly'"
+    ):
+        FewShotDetector(small_model()).fit(X[1:4], [0, 0, 0])
+
+
+@pytest.mark.parametrize("method", [None, "eigen", "woanomaly", "wonn"])
+def test_duplicates_and_an_anomaly_equal_to_a_normal_row(method):
+    model = method and small_model(method)
+    X, y = numbers(9)[:6], np.array([1, 0, 0, 0, 0, 0])
+    once = FewShotDetector(model).fit(X, y)
+    twice = FewShotDetector(model).fit(np.vstack([X, X]), np.append(y, y))
+    np.testing.assert_allclose(twice.score_samples(numbers(8)), once.score_samples(numbers(8)), rtol=1e-3)
+    X[0] = X[1]
+    for rows, labelled in ((X, y), (X[[0, 1]], [1, 0]), (X[[1, 1, 1]], [0, 1, 0])):
+        fitted = FewShotDetector(model).fit(rows, labelled)
+        assert np.isfinite(fitted.decision_function(numbers(8))).all()
+        assert np.isfinite(fitted.threshold_)
+
+
+@pytest.mark.parametrize("model", [None, small_model()], ids=["without model", "with model"])
+def test_unlabelled_rows_are_not_used(model):
+    X, y = numbers(9), labels()
+    y[10:] = -1
+    expected = FewShotDetector(model).fit(X[:10], y[:10])
+    X[10:] = 1e6
+    fitted = FewShotDetector(model).fit(X, y)
+    np.testing.assert_array_equal(fitted.score_samples(numbers(8)), expected.score_samples(numbers(8)))
+    assert fitted.threshold_ == expected.threshold_
+    table = FewShotDetector(model).fit(
+        pd.DataFrame(X, columns=["x0", "x1", "x2"]), pd.Series(y, index=range(40, 0, -1))
+    )
+    np.testing.assert_array_equal(table.score_samples(numbers(8)), expected.score_samples(numbers(8)))
+
+
+@pytest.mark.parametrize("kind", [bool, np.int8, np.uint8, float, lambda y: y + 1, lambda y: y * 7 - 3, list])
+def test_labels_of_other_types_and_pairs_of_numbers(kind):
+    X, y = numbers(9)[:10], (labels(10) == 1).astype(int)
+    expected = FewShotDetector().fit(X, y)
+    given = y.astype(kind) if isinstance(kind, type) and kind is not list else kind(y)
+    fitted = FewShotDetector().fit(X, given)
+    np.testing.assert_array_equal(fitted.score_samples(X), expected.score_samples(X))
+    assert set(fitted.classes_.tolist()) == set(np.unique(given).tolist())
+    np.testing.assert_array_equal(fitted.predict(X), fitted.classes_[expected.predict(X)])
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        (["ok", "fault", "ok"], "labels are numbers: 1 = anomaly, 0 = normal, -1 = unlabelled"),
+        ([0, 1, 2], "Only binary classification"),
+        ([5, 5, 5], "only one class, label"),
+        ([0.5, 1.0, 0.0], "Unknown label type"),
+        ([0, 1, np.nan], "NaN"),
+        ([0, 1], "X has 3 rows and y has 2 labels"),
+        ([-1, 1, 1], "at least one row labelled normal"),
+        (None, "requires y to be passed"),
+    ],
+)
+def test_wrong_labels(y, message):
+    with pytest.raises(ValueError, match=message) as caught:
+        FewShotDetector().fit(numbers(0)[:3], y)
+    assert "\n" not in str(caught.value)
+
+
+def test_labels_in_a_column_are_taken_with_a_warning():
+    X, y = numbers(9)[:10], labels(10)
+    with pytest.warns(DataConversionWarning):
+        fitted = FewShotDetector().fit(X, y[:, None])
+    assert fitted.threshold_ == FewShotDetector().fit(X, y).threshold_
+
+
+@pytest.mark.parametrize("method", ["eigen", "woanomaly", "wonn"])
+def test_predictions_are_scores_above_the_threshold(method):
+    fitted, X = detector(small_model(method, mixed)), mixed(8)
+    scores = fitted.score_samples(X)
+    assert (scores >= 0).all()
+    np.testing.assert_array_equal(fitted.decision_function(X), scores - fitted.threshold_)
+    np.testing.assert_array_equal(fitted.predict(X), (scores > fitted.threshold_) * 1)
+
+
+def test_scores_and_threshold_are_those_of_the_equations():
+    """Eqs. 1-6 letter by letter on the support, in NumPy float64."""
+    model = small_model()
+    X, y = numbers(9), labels()
+    everything = np.vstack([task.X for task in fleet()])
+    rows = (X - everything.mean(0)) / everything.std(0)
+    normal, anomaly = rows[:10][y[:10] == 0], rows[:10][y[:10] == 1]
+    f, g, phi = (references.layers_of(network) for network in (model.method.f, model.method.g, model.method.phi))
+    r = references.task_representation(f, g, normal, anomaly)
+    center = model.method.center[0].double().numpy()
+
+    def embed(part):
+        return np.array([references.feed_forward(phi, np.append(x, r)) - center for x in part])
+
+    eta = model.method.config.eta_floor + np.exp(model.method.log_eta.item())
+    w = references.projection(embed(normal), embed(anomaly), eta)
+    scores = [references.anomaly_score(w, z) for z in embed(rows)]
+    fitted = FewShotDetector(model).fit(X[:10], y[:10])
+    np.testing.assert_allclose(fitted.score_samples(X), scores, rtol=1e-3, atol=1e-7)
+    low, high = (np.mean([references.anomaly_score(w, z) for z in embed(part)]) for part in (normal, anomaly))
+    assert fitted.threshold_ == pytest.approx(low + model.threshold * (high - low), rel=1e-3)
+
+
+def test_without_a_model_it_finds_clear_anomalies():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(200, 5)), np.arange(200) % 10 == 0
+    X[y] += 6
+    fitted = FewShotDetector().fit(X[:30], y[:30])
+    assert roc_auc_score(y[30:], fitted.decision_function(X[30:])) > 0.99
+    assert fitted.score(X[30:], y[30:]) > 0.95
+    assert roc_auc_score(y[30:], FewShotDetector().fit(X[1:10], np.zeros(9)).decision_function(X[30:])) > 0.99
+
+
+@pytest.mark.parametrize("model", [None, small_model()], ids=["without model", "with model"])
+def test_it_works_with_scikit_learn(model):
+    X, y = numbers(9), (labels() == 1).astype(int)
+    pipeline = make_pipeline(StandardScaler(), FewShotDetector(model)).fit(X, y)
+    expected = FewShotDetector(model).fit(StandardScaler().fit_transform(X), y)
+    scaled = StandardScaler().fit_transform(X)
+    np.testing.assert_allclose(pipeline.decision_function(X), expected.decision_function(scaled))
+    assert np.isfinite(cross_val_score(FewShotDetector(model), X, y, scoring="roc_auc", cv=2)).all()
+
+
+@pytest.mark.parametrize("method", [None, "eigen", "woanomaly", "wonn"])
+def test_clones_and_pickles_score_alike(method):
+    fitted = FewShotDetector(method and small_model(method)).fit(numbers(9), labels())
+    expected = fitted.score_samples(numbers(8))
+    copied = clone(fitted)
+    with pytest.raises(NotFittedError):
+        copied.predict(numbers(8))
+    np.testing.assert_array_equal(copied.fit(numbers(9), labels()).score_samples(numbers(8)), expected)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(fitted)).score_samples(numbers(8)), expected)  # noqa: S301
+
+
+def test_one_model_serves_many_detectors_and_stays_as_it_is():
+    model, X = small_model(), numbers(8)
+    content = to_bytes(model)
+    one = FewShotDetector(model).fit(numbers(9), labels())
+    before = one.score_samples(X)
+    FewShotDetector(model).fit(numbers(7) * 3, labels())
+    np.testing.assert_array_equal(one.score_samples(X), before)
+    assert to_bytes(model) == content
