@@ -76,5 +76,6 @@ def _scatter(
             chosen[:, 0], chosen[:, 1], c=colour, marker=marker, s=size, label=name, edgecolors="white", linewidths=0.6
         )
     if center is not None:
-        axes.scatter(center[0], center[1], c=CENTER_COLOUR, marker="^", s=90, label="centre", edgecolors="white", linewidths=0.6)
+        style = {"c": CENTER_COLOUR, "marker": "^", "s": 90, "label": "centre", "edgecolors": "white", "linewidths": 0.6}
+        axes.scatter(center[0], center[1], **style)
     axes.set(title=title, xticks=[], yticks=[])

@@ -42,14 +42,14 @@ class Eigen(Represented):
         n_normal = support.normal.shape[2]
         w = fit_projection(z[:, :, :n_normal], z[:, :, n_normal:], self.eta())
         offset = (w * self.center[:, None]).sum(-1, keepdim=True)
-        return Distance(self.phi, r, self._fold(w.unsqueeze(-1)), offset)
+        return Distance(self.phi, r, self._fold(w), offset)
 
     def eta(self) -> Tensor:
         """η: [R, 1], above its floor."""
         eta: Tensor = self.config.eta_floor + self.log_eta.exp()
         return eta.unsqueeze(-1)
 
-    def _fold(self, W: Tensor) -> Tensor:
-        """φ's last layer and the projection in one: [R, units, J] and [R, T, J, K] -> [R, T, units, K]."""
+    def _fold(self, w: Tensor) -> Tensor:
+        """φ's last layer and the projection in one: [R, units, J] and [R, T, J] -> [R, T, units, 1]."""
         last = self.phi.last_weight
-        return last.unsqueeze(1) @ W.to(last.dtype)
+        return (w.to(last.dtype) @ last.mT).unsqueeze(-1)

@@ -34,9 +34,10 @@ class WoAnomaly(Eigen):
         """Least squares on the normal support rows; anomalous ones are not looked at."""
         support = Rows(support.normal, support.anomaly[:, :, :0])
         r = self.represent(support)
-        center = self.center.unsqueeze(1)
-        W = fit_normal_projection(self.phi(support.normal, r), center, self.eta())
-        return Distance(self.phi, r, self._fold(W), center.double())
+        v = fit_normal_projection(self.phi(support.normal, r), self.eta())
+        # W = v cᵀ for any K, so one dimension tells all: ‖Wᵀφ − c‖² = (‖c‖ vᵀφ − ‖c‖)².
+        length = self.center.double().norm(dim=-1)[:, None, None]
+        return Distance(self.phi, r, self._fold(length * v), length.expand(-1, v.shape[1], -1))
 
     def span(self, score: ScoreFunction, support: Rows) -> tuple[Tensor, Tensor]:
         """0, and the score of a row that is embedded at 0, far from all normal rows: ‖c‖²."""

@@ -1,4 +1,4 @@
-"""The projection that adapts a task in closed form: w with anomalies (Eqs. 3-7), W without (Sec. 3.4).
+"""The projection that adapts a task in closed form: w with anomalies (Eqs. 3-7), v without (Sec. 3.4).
 
 Everything here runs in float64, whatever comes in: the matrices are small, and in float32 a small η loses the Cholesky
 factor of S_N.
@@ -39,21 +39,20 @@ def solve_S_N(z_normal: Tensor, eta: Tensor, b: Tensor) -> Tensor:
     ridge = eta[..., None, None]
     z = z_normal / n_normal**0.5
     if n_normal >= n_dims:
-        return torch.cholesky_solve(b, _cholesky(z.mT @ z, eta))
+        return _solve(z.mT @ z, eta, b)
     # Woodbury: S_N⁻¹ = (I − Zᵀ (Z Zᵀ + η I)⁻¹ Z) / η needs the Cholesky factor of an N_N x N_N matrix only.
-    return (b - z.mT @ torch.cholesky_solve(z @ b, _cholesky(z @ z.mT, eta))) / ridge
+    return (b - z.mT @ _solve(z @ z.mT, eta, z @ b)) / ridge
 
 
-def fit_normal_projection(phi_normal: Tensor, center: Tensor, ridge: Tensor) -> Tensor:
-    """Matrix that brings the normal rows to the centre in the least-squares sense (Sec. 3.4).
+def fit_normal_projection(phi_normal: Tensor, ridge: Tensor) -> Tensor:
+    """Direction that brings the normal rows to 1 in the least-squares sense (Sec. 3.4).
 
-    phi_normal: [..., N_N, J], center: [..., K], ridge: [...]. Returns W: [..., J, K] in float64.
+    phi_normal: [..., N_N, J], ridge: [...]. Returns v: [..., J] in float64. All rows of the paper's C are the centre c,
+    so its W is v cᵀ, and the score ‖Wᵀφ − c‖² is ‖c‖² (vᵀφ − 1)².
     """
-    # NOTE[PAPER] (ΦᵀΦ)⁻¹ is singular for N_N < J: a ridge is added, W = Φᵀ (ΦΦᵀ + N_N ρ I)⁻¹ C.
-    phi, center, ridge = phi_normal.double(), center.double(), ridge.double()
-    # All rows of C are the centre, so Φᵀ C / N_N is the mean row times the centre.
-    mean = phi.mean(-2).unsqueeze(-1)
-    return solve_S_N(phi, ridge, mean) @ center.unsqueeze(-2)
+    # NOTE[PAPER] (ΦᵀΦ)⁻¹ is singular for N_N < J: a ridge is added, v = (ΦᵀΦ / N_N + ρ I)⁻¹ Φᵀ1 / N_N.
+    phi = phi_normal.double()
+    return solve_S_N(phi, ridge.double(), phi.mean(-2).unsqueeze(-1)).squeeze(-1)
 
 
 def top_eigenvector(a: Tensor) -> Tensor:
@@ -74,16 +73,18 @@ def top_eigenvector(a: Tensor) -> Tensor:
     return u + change.squeeze(-1)
 
 
-def _cholesky(gram: Tensor, eta: Tensor) -> Tensor:
-    """Factor of gram + η I. gram: [..., n, n], positive semi-definite; eta: [...]."""
+def _solve(gram: Tensor, eta: Tensor, b: Tensor) -> Tensor:
+    """(gram + η I)⁻¹ b. gram: [..., n, n], positive semi-definite; eta: [...]; b: [..., n, K]. Returns [..., n, K]."""
     # Where η is lost in the rounding of huge entries, a trace of the matrix itself keeps it positive definite.
     trace = gram.detach().diagonal(dim1=-2, dim2=-1).sum(-1)
     ridge = (eta + 1e-14 * trace)[..., None, None]
-    # cholesky_ex: cholesky itself waits for the GPU in every step to look for errors that cannot occur here.
-    factor: Tensor = torch.linalg.cholesky_ex(
-        gram + ridge * torch.eye(gram.shape[-1], dtype=gram.dtype, device=gram.device)
-    ).L
-    return factor
+    matrix = gram + ridge * torch.eye(gram.shape[-1], dtype=gram.dtype, device=gram.device)
+    # Not cholesky and cholesky_solve: the one waits for the GPU in every step to look for errors that cannot occur
+    # here, the other cannot be recorded in a CUDA graph.
+    L = torch.linalg.cholesky_ex(matrix).L
+    half = torch.linalg.solve_triangular(L, b, upper=False)
+    solution: Tensor = torch.linalg.solve_triangular(L.mT, half, upper=True)
+    return solution
 
 
 def _compress(z: Tensor) -> Tensor:
