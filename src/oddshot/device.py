@@ -11,8 +11,8 @@ def resolve_device(device: str) -> torch.device:
         device = "cuda" if torch.cuda.is_available() else "cpu"
     try:
         resolved = torch.device(device)
-        torch.empty(0, device=resolved)
-    except (RuntimeError, AssertionError) as error:
+        torch.zeros(1, device=resolved).item()  # torch knows devices that hold no numbers, such as meta
+    except (RuntimeError, AssertionError, ImportError) as error:
         reason = str(error).splitlines()[0]
         raise InputError(f"device {device!r} cannot be used: {reason} (take 'cpu', 'cuda' or 'auto')") from None
     return resolved

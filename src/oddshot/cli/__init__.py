@@ -1,8 +1,9 @@
 """The command `oddshot`: one file a command, each importing what it needs when it runs."""
 
+import re
 import sys
 import warnings
-from typing import Any, NoReturn
+from typing import NoReturn, TextIO
 
 import typer
 
@@ -38,13 +39,22 @@ def main() -> NoReturn:
     except InputError as error:
         print(f"oddshot: {error}", file=sys.stderr)
         sys.exit(2)
-    except MemoryError:
+    except (MemoryError, RuntimeError) as error:
+        if isinstance(error, RuntimeError) and not re.search("out of memory|can't allocate memory", str(error)):
+            raise
         print("oddshot: not enough memory", file=sys.stderr)
         sys.exit(2)
     sys.exit(0)
 
 
-def _show_warning(message: Warning | str, category: type[Warning], *_: Any) -> None:
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
     """Our own notices as a line each; those of libraries about their code are not the user's concern."""
     if issubclass(category, UserWarning):
         print(f"oddshot: note: {message}", file=sys.stderr)

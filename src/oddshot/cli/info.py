@@ -1,7 +1,7 @@
 """`oddshot info`: what is in a model file."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -20,7 +20,7 @@ def info(
     from oddshot.modelfile import load_model
 
     loaded = load_model(model)
-    facts = {
+    facts: dict[str, Any] = {
         "method": loaded.method.name,
         "settings": dataclasses.asdict(loaded.method.config),
         "weights": loaded.n_weights,

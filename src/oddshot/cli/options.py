@@ -1,11 +1,14 @@
 """Options that several commands share."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from os.path import realpath
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+
+from oddshot.errors import InputError
 
 Label = Annotated[str, typer.Option(help="Column with the labels: 1 anomaly, 0 normal, -1 or empty unlabelled.")]
 AnomalyValue = Annotated[
@@ -21,3 +24,9 @@ def write_json(path: Path | None, figures: Mapping[str, Any]) -> None:
         from oddshot.data.files import write_bytes
 
         write_bytes(path, (json.dumps(figures, indent=2) + "\n").encode())
+
+
+def refuse_overwriting(out: Path, inputs: Iterable[Path]) -> None:
+    """A slip such as --out data.csv must not cost the user that file."""
+    if realpath(out) in map(realpath, inputs):
+        raise InputError(f"{out}: is read by this command; write to another file")

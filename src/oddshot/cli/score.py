@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from oddshot.cli.options import AnomalyValue, Device, JsonFile, Label, write_json
+from oddshot.cli.options import AnomalyValue, Device, JsonFile, Label, refuse_overwriting, write_json
 
 
 def score(
@@ -32,9 +32,11 @@ def score(
     from oddshot.modelfile import load_model
     from oddshot.scoring import score_files
 
+    paths = find_files(files)
+    refuse_overwriting(out, [*paths, support] if model is None else [*paths, support, model])
     detector = FewShotDetector(None if model is None else load_model(model, device))
     detector.fit(*read_support(support, label=label, anomaly_value=anomaly_value))
-    counts = score_files(detector, find_files(files), out)
+    counts = score_files(detector, paths, out)
     typer.echo(f"{counts.rows:,} rows scored, {counts.anomalies:,} anomalies (score above {detector.threshold_:.4g})")
     typer.echo(f"written: {out}")
     figures = {"rows": counts.rows, "anomalies": counts.anomalies, "threshold": detector.threshold_}

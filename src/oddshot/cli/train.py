@@ -1,12 +1,13 @@
 """`oddshot train`: from a fleet's labelled tables to a model file."""
 
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from oddshot.cli.options import AnomalyValue, Device, JsonFile, Label, write_json
+from oddshot.cli.options import AnomalyValue, Device, JsonFile, Label, refuse_overwriting, write_json
 
 if TYPE_CHECKING:
     from oddshot.data.task import Task
@@ -34,11 +35,9 @@ def train(
 
     Example: oddshot train fleet/*.csv --label fault --out fleet.safetensors
     """
-    import time
-
     from oddshot.data.episodes import EpisodeSizes
     from oddshot.data.files import atomic_path
-    from oddshot.data.tables import read_tasks
+    from oddshot.data.tables import find_files, read_tasks
     from oddshot.metatrain import fit_encoding, meta_train, usable_tasks
     from oddshot.modelfile import to_bytes
     from oddshot.training import TrainingConfig
@@ -46,8 +45,10 @@ def train(
     sizes = EpisodeSizes(support_normal, support_anomaly, query_normal, query_anomaly)
     config = TrainingConfig(epochs=epochs, patience=patience)
     settings: dict[str, Any] = {} if units is None else {"units": units}
+    paths = find_files(files)
+    refuse_overwriting(out, paths)
     with atomic_path(out) as temporary:
-        tasks = usable_tasks(read_tasks(files, label=label, task=task, anomaly_value=anomaly_value), sizes)
+        tasks = usable_tasks(read_tasks(paths, label=label, task=task, anomaly_value=anomaly_value), sizes)
         counts = _counts(tasks)
         typer.echo("{tasks} tasks, {rows:,} rows: {anomalies:,} anomalies, {unlabelled:,} unlabelled".format(**counts))
         encoding = fit_encoding(tasks)

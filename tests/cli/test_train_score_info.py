@@ -1,0 +1,401 @@
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from oddshot import FewShotDetector, load_model, meta_train, read_tasks
+from oddshot.cli import main
+from oddshot.modelfile import to_bytes
+from tests.fleets import SHORT, SIZES, labels, mixed, small_model
+
+SMALL = ["--epochs=2", "--units=16", "--support-normal=3", "--query-normal=5", "--query-anomaly=2", "--device=cpu"]
+COMMAND = [sys.executable, "-m", "oddshot"]
+
+
+def labelled(seed, n=40):
+    y = pd.Series(labels(n)).astype(object).where(labels(n) >= 0, None)  # an unlabelled row is empty
+    return mixed(seed, n).assign(fault=y)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder with six machines, a few labelled rows of a new one and its other rows; tests run in it."""
+    monkeypatch.chdir(tmp_path)
+    os.mkdir("fleet")
+    for t in range(6):
+        labelled(t).to_csv(f"fleet/machine{t}.csv", index=False)
+    labelled(9, 10).to_csv("support.csv", index=False)
+    mixed(8, 50).to_parquet("new.parquet")
+    mixed(7, 30).to_csv("new.csv", index=False)
+    small_model("eigen", mixed).save("model.safetensors")
+    return tmp_path
+
+
+@pytest.fixture
+def oddshot(monkeypatch, capsys):
+    """Runs the command line in this process. Returns exit code, stdout and the lines of stderr."""
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["oddshot", *map(str, arguments)])
+        with warnings.catch_warnings():
+            warnings.simplefilter("default")
+            with pytest.raises(SystemExit) as ended:
+                main()
+        output = capsys.readouterr()
+        return ended.value.code, output.out, output.err.splitlines()
+
+    return run
+
+
+@pytest.fixture
+def refusal(folder, oddshot):
+    """Runs a command that must fail with one line, and leave no file behind; returns that line."""
+
+    def run(*arguments):
+        before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+        code, _, errors = oddshot(*arguments)
+        assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+        errors = [line for line in errors if not line.startswith("oddshot: note: ")]
+        assert code == 2
+        assert len(errors) == 1, errors
+        assert errors[0].startswith("oddshot: ")
+        return errors[0].removeprefix("oddshot: ")
+
+    return run
+
+
+def train(*files, out="out.safetensors"):
+    return ("train", *(files or ["fleet/*.csv"]), "--label", "fault", "--out", out, *SMALL)
+
+
+def score(*files, support="support.csv", model="model.safetensors", out="scores.csv"):
+    with_model = () if model is None else ("--model", model)
+    return ("score", *with_model, "--support", support, "--label", "fault", *(files or ["new.csv"]), "--out", out)
+
+
+def test_the_way_of_the_readme_in_processes_of_its_own(folder):
+    def shell(*arguments):
+        done = subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, timeout=120)
+        assert (done.returncode, done.stderr) == (0, "")  # no progress bar where there is no terminal
+        assert "\x1b" not in done.stdout
+        return done.stdout
+
+    output = shell(*train(*(f"fleet/machine{t}.csv" for t in range(6))), "--json", "train.json")
+    assert "6 tasks, 240 rows: 48 anomalies, 6 unlabelled" in output
+    assert "written: out.safetensors" in output
+    facts = json.loads(Path("train.json").read_text())
+    assert (facts["tasks"], facts["validation_tasks"], facts["epochs"]) == (5, 1, 2)
+    output = shell(*score("new.parquet", "new.csv", model="out.safetensors", out="scores.parquet"), "--json", "n.json")
+    assert "80 rows scored" in output
+    found = pd.read_parquet("scores.parquet")
+    assert found["file"].tolist() == ["new.parquet"] * 50 + ["new.csv"] * 30
+    counts = json.loads(Path("n.json").read_text())
+    assert counts["rows"] == 80
+    assert counts["anomalies"] == found["anomaly"].sum() == (found["score"] > counts["threshold"]).sum()
+
+
+def test_the_model_is_the_one_that_python_trains(folder, oddshot):
+    code, _, errors = oddshot(*train())
+    assert (code, errors) == (0, [])
+    tasks = read_tasks("fleet/*.csv", label="fault")
+    config = SHORT.__class__(epochs=SHORT.epochs)
+    assert Path("out.safetensors").read_bytes() == to_bytes(
+        meta_train(tasks, sizes=SIZES, training=config, units=16, device="cpu")
+    )
+
+
+def test_scores_are_those_of_the_detector(folder, oddshot):
+    code, output, errors = oddshot(*score())
+    assert (code, errors) == (0, [])
+    fitted = FewShotDetector(load_model("model.safetensors")).fit(mixed(9, 10), labels(10))
+    found = pd.read_csv("scores.csv")
+    np.testing.assert_allclose(found["score"], fitted.score_samples(mixed(7, 30)), rtol=1e-4)
+    assert found["anomaly"].tolist() == fitted.predict(mixed(7, 30)).tolist()
+    assert f"30 rows scored, {found['anomaly'].sum()} anomalies" in output
+
+
+def test_score_works_without_a_model(folder, oddshot):
+    assert oddshot(*score(model=None))[0] == 0
+    fitted = FewShotDetector().fit(mixed(9, 10), labels(10))
+    np.testing.assert_allclose(pd.read_csv("scores.csv")["score"], fitted.score_samples(mixed(7, 30)), rtol=1e-4)
+
+
+def test_info_tells_what_the_file_holds(folder, oddshot):
+    code, output, errors = oddshot("info", "model.safetensors", "--json", "info.json")
+    model = load_model("model.safetensors")
+    assert (code, errors) == (0, [])
+    facts = json.loads(Path("info.json").read_text())
+    assert facts["method"] == "eigen"
+    assert facts["settings"]["units"] == 16
+    assert facts["columns"] == model.encoding.kinds
+    assert facts["attributes"] == model.encoding.n_attributes == 13
+    assert facts["weights"] == sum(value.numel() for value in model.method.parameters())
+    assert facts["threshold"] == model.threshold
+    assert facts["training"] == model.training
+    for text in ("2 numbers: temperature, speed", "mode", "1 date: seen", "units 16", "validation_auc", "threshold: "):
+        assert text in output
+
+
+def test_one_table_with_a_task_column(folder, oddshot):
+    parts = [labelled(t).assign(machine=f"m{t}") for t in range(6)]
+    pd.concat(parts).sample(frac=1, random_state=0).to_parquet("fleet.parquet", index=False)
+    code, output, errors = oddshot(*train("fleet.parquet"), "--task", "machine", "--json", "train.json")
+    assert (code, errors) == (0, [])
+    assert "6 tasks, 240 rows" in output
+    assert "machine" not in load_model("out.safetensors").encoding.columns
+
+
+def test_text_labels(folder, oddshot, refusal):
+    for t in range(6):
+        table = labelled(t)
+        table["fault"] = table["fault"].map({0: "ok", 1: "broken"})
+        table.to_csv(f"fleet/machine{t}.csv", index=False)
+    message = refusal(*train())
+    assert message.startswith("fleet/machine0.csv: row 1, column 'fault': 'broken' is not a label; expected 1, 0, -1")
+    assert "values seen: 'broken', 'ok'" in refusal(*train(), "--anomaly-value", "brokn")
+    code, output, errors = oddshot(*train(), "--anomaly-value", "broken")
+    assert (code, errors) == (0, [])
+    assert "48 anomalies, 6 unlabelled" in output
+    table = labelled(9, 10)
+    table["fault"] = table["fault"].map({0: "ok", 1: "broken"})
+    table.to_csv("support.csv", index=False)
+    assert oddshot(*score(model="out.safetensors"), "--anomaly-value", "broken")[0] == 0
+
+
+def test_missing_values_and_constant_columns_work(folder, oddshot):
+    for t in range(6):
+        labelled(t).assign(site="north", level=4).to_csv(f"fleet/machine{t}.csv", index=False)
+    assert oddshot(*train())[0] == 0
+    labelled(9, 10).assign(site="south", level=7).to_csv("support.csv", index=False)
+    mixed(7, 30).assign(site=None, level=np.nan, speed=np.nan).to_csv("new.csv", index=False)
+    assert oddshot(*score(model="out.safetensors"))[0] == 0
+    assert np.isfinite(pd.read_csv("scores.csv")["score"]).all()
+
+
+def test_an_unknown_column_is_a_note_and_no_error(folder, oddshot):
+    labelled(7, 30).to_csv("new.csv", index=False)
+    code, _, errors = oddshot(*score())
+    assert code == 0
+    assert errors == ["oddshot: note: new.csv: ignored unknown columns: 'fault'"]
+
+
+def test_a_poor_task_is_skipped_with_a_note(folder, oddshot):
+    labelled(0, 11).to_csv("fleet/machine3.csv", index=False)
+    code, output, errors = oddshot(*train())
+    assert code == 0
+    assert len(errors) == 1
+    assert errors[0].startswith(
+        "oddshot: note: task 'machine3' skipped: 8 normal and 2 anomalous rows, an episode needs"
+    )
+    assert "5 tasks" in output
+
+
+def change(file, where, column, value):
+    table = pd.read_csv(file).astype(object)
+    table.loc[where, column] = value
+    table.to_csv(file, index=False)
+
+
+BAD_CELLS = [
+    ("speed", "inf", "is too large; expected a number within ±1e18"),
+    ("speed", "-1e19", "is too large; expected a number within ±1e18"),
+]
+
+
+@pytest.mark.parametrize(("column", "value", "message"), BAD_CELLS)
+def test_bad_cells_in_training(refusal, column, value, message):
+    change("fleet/machine2.csv", 6, column, value)
+    found = refusal(*train())
+    assert found.startswith("task 'machine2': row 7, column 'speed': ")
+    assert message in found
+
+
+@pytest.mark.parametrize(("column", "value", "message"), [*BAD_CELLS, ("speed", "fast", "'fast' is not a number")])
+def test_bad_cells_in_scoring(refusal, column, value, message):
+    change("new.csv", 6, column, value)
+    found = refusal(*score())
+    assert found.startswith("new.csv: row 7, column 'speed': ")
+    assert message in found
+    change("support.csv", 3, column, value)
+    assert "row 4, column 'speed'" in refusal(*score("new.parquet"))
+
+
+def test_text_among_numbers_in_training_is_a_note(folder, oddshot):
+    change("fleet/machine2.csv", 6, "temperature", "hot")
+    code, _, errors = oddshot(*train())
+    assert code == 0
+    assert len(errors) == 1
+    assert errors[0].startswith("oddshot: note: task 'machine2': row 7, column 'temperature': 'hot' is not a number")
+
+
+CONTENTS = {
+    "empty": ("", "empty"),
+    "blank": ("\n\n", "empty"),
+    "header": ("temperature,speed,mode,door,seen,fault\n", "no rows, only a header"),
+    "ragged": ("a,b,fault\n1,2,0\n1,2\n", "row 2 has 2 fields, the header has 3"),
+    "binary": ("\0\1\2\3" * 50, "not a text file"),
+    "twice": ("a,a,fault\n1,2,0\n", "two columns are called 'a'"),
+}
+
+
+@pytest.mark.parametrize("name", CONTENTS)
+def test_files_that_are_no_tables(refusal, name):
+    content, message = CONTENTS[name]
+    for file, command in (
+        ("fleet/machine4.csv", train()),
+        ("new.csv", score()),
+        ("support.csv", score("new.parquet")),
+        ("support.csv", score("new.parquet", model=None)),
+    ):
+        kept = Path(file).read_text()
+        Path(file).write_text(content)
+        found = refusal(*command)
+        assert found.startswith(f"{file}: ")
+        assert message in found
+        Path(file).write_text(kept)
+
+
+def test_columns_that_are_missing_or_renamed(refusal):
+    labelled(4).rename(columns={"speed": "pace"}).to_csv("fleet/machine4.csv", index=False)
+    assert refusal(*train()) == "fleet/machine4.csv: column 'speed' is missing (renamed to 'pace'?)"
+    mixed(7, 30).drop(columns="mode").to_csv("new.csv", index=False)
+    assert refusal(*score()) == "new.csv: column 'mode' is missing"
+    labelled(9, 10).drop(columns="mode").to_csv("support.csv", index=False)
+    assert "column 'mode' is missing" in refusal(*score("new.parquet"))
+
+
+def test_no_label_column(refusal):
+    mixed(9, 10).to_csv("support.csv", index=False)
+    assert "support.csv: no column 'fault'; its columns are 'temperature', 'speed'" in refusal(*score())
+    mixed(4).to_csv("fleet/machine0.csv", index=False)
+    assert "fleet/machine0.csv: no column 'fault'" in refusal(*train())
+
+
+def support_of(y):
+    mixed(9, len(y)).assign(fault=y).to_csv("support.csv", index=False)
+
+
+def test_supports_that_cannot_work(refusal):
+    support_of([1, 1, -1])
+    assert "at least one row labelled normal is needed" in refusal(*score())
+    support_of([-1])
+    assert "at least one row labelled normal is needed" in refusal(*score(model=None))
+    support_of([0])
+    assert "needs at least one labelled anomaly" in refusal(*score())
+    support_of([0, 2, 1])
+    assert "row 2, column 'fault': '2' is not a label" in refusal(*score())
+
+
+@pytest.mark.parametrize("model", [None, "model.safetensors"])
+def test_supports_that_are_odd_but_work(folder, oddshot, model):
+    rows = labelled(9, 10)
+    equal = rows.iloc[[1, 1]].assign(fault=[0, 1])
+    for support in (pd.concat([rows, rows]), equal, pd.concat([rows, equal]), rows.iloc[[0, 1]]):
+        support.to_csv("support.csv", index=False)
+        assert oddshot(*score(model=model))[0] == 0
+        assert np.isfinite(pd.read_csv("scores.csv")["score"]).all()
+    if model is None:
+        rows.iloc[[1]].to_csv("support.csv", index=False)
+        assert oddshot(*score(model=None))[0] == 0
+
+
+def test_no_task_with_rows_enough(refusal):
+    for t in range(6):
+        labelled(t, 9).to_csv(f"fleet/machine{t}.csv", index=False)
+    assert "none of the 6 tasks has rows enough: an episode needs 8 normal and 3 anomalous rows" in refusal(*train())
+
+
+def test_paths_and_models_that_are_wrong(refusal):
+    assert refusal(*train("nowhere/*.csv")) == "no file matches 'nowhere/*.csv'"
+    assert "nowhere.csv: cannot be read (No such file or directory)" in refusal(*train("nowhere.csv"))
+    assert "fleet: a folder; expected files" in refusal(*train("fleet"))
+    assert "cannot write nowhere/out.safetensors: No such file" in refusal(*train(out="nowhere/out.safetensors"))
+    assert "cannot write fleet: it is not a regular file" in refusal(*train(out="fleet"))
+    assert "scores.txt: scores are written as .csv or .parquet" in refusal(*score(out="scores.txt"))
+    assert "nowhere.safetensors: cannot be read" in refusal(*score(model="nowhere.safetensors"))
+    assert "new.parquet: not an oddshot model file" in refusal(*score(model="new.parquet"))
+    assert "new.csv: not an oddshot model file" in refusal("info", "new.csv")
+    data = bytearray(Path("model.safetensors").read_bytes())
+    data[-1] ^= 1
+    Path("model.safetensors").write_bytes(data)
+    assert "model.safetensors: the model file is damaged" in refusal("info", "model.safetensors")
+
+
+def test_settings_that_are_wrong(refusal):
+    assert "no method 'magic'" in refusal(*train(), "--method", "magic")
+    assert "device 'qpu' cannot be used" in refusal(*train(), "--device", "qpu")
+    assert "device 'meta' cannot be used" in refusal(*score(), "--device", "meta")
+    assert "epochs is 0" in refusal(*train(), "--epochs", "0")
+    assert "units is 0" in refusal(*train(), "--units", "0")
+    assert "not enough memory" in refusal(*train(), "--units", "100000000")
+    assert "no setting 'units'" in refusal(*train(), "--method", "wonn")
+    assert "cannot hold both the labels and the tasks" in refusal(*train(), "--task", "fault")
+
+
+@pytest.mark.parametrize("wrong", ["--support-normal=0", "--query-anomaly=0", "--seed=-1", "--epochs=many", "--colour"])
+def test_options_out_of_range_are_usage_errors(folder, oddshot, wrong):
+    code, _, errors = oddshot(*train(), wrong)
+    assert code == 2
+    assert errors[-1].startswith("Error: ")
+    assert wrong.split("=")[0] in errors[-1]
+    assert not Path("out.safetensors").exists()
+
+
+def test_an_input_is_never_overwritten(refusal):
+    os.symlink("new.csv", "link.csv")
+    assert refusal(*score(out="new.csv")) == "new.csv: is read by this command; write to another file"
+    assert refusal(*score(out="link.csv")) == "link.csv: is read by this command; write to another file"
+    assert "support.csv: is read" in refusal(*score(out="../" + Path.cwd().name + "/support.csv"))
+    assert "machine1.csv: is read" in refusal(*train(out="fleet/machine1.csv"))
+
+
+def test_a_full_disk_leaves_the_old_files(refusal):
+    Path("out.safetensors").write_text("old")
+    Path("scores.csv").write_text("old")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (512, limits[1]))
+    try:
+        found = refusal(*train()), refusal(*score())
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert found[0] == "cannot write out.safetensors: File too large"
+    assert found[1].startswith("cannot write scores.csv: ")
+
+
+def test_ctrl_c_while_training_leaves_the_old_file_and_nothing_else(folder):
+    Path("out.safetensors").write_text("old")
+    before = sorted(os.listdir())
+    command = [*COMMAND, *train(), "--epochs", "1000000", "--patience", "1000000"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert "6 tasks" in process.stdout.readline()
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert (process.returncode, errors) == (130, "")
+    assert Path("out.safetensors").read_text() == "old"
+    assert sorted(os.listdir()) == before
+
+
+@pytest.mark.parametrize("command", ["demo", "train", "score", "info", "data"])
+def test_every_command_explains_itself_without_loading_torch(command):
+    code = "import sys\nfrom oddshot.cli import app\napp([*sys.argv[1:], '--help'], standalone_mode=False)\n"
+    code += "assert 'torch' not in sys.modules and 'pandas' not in sys.modules"
+    done = subprocess.run([sys.executable, "-c", code, command], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "Usage: " in done.stdout
+    assert "Example: oddshot " in done.stdout or command in ("demo", "data")
+
+
+def test_help_names_the_commands(oddshot):
+    code, output, errors = oddshot("--help")
+    assert (code, errors) == (0, [])
+    for command in ("demo", "train", "score", "info", "data"):
+        assert f"\n  {command} " in output
+    assert oddshot()[0] == 2
