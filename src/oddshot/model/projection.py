@@ -21,6 +21,7 @@ def fit_projection(z_normal: Tensor, z_anomaly: Tensor, eta: Tensor) -> Tensor:
     n_anomaly, n_dims = z_anomaly.shape[-2:]
     if n_anomaly > n_dims and not z_anomaly.requires_grad:
         z_anomaly, n_anomaly = _compress(z_anomaly), n_dims
+    # NOTE[PAPER] Eq. 3 leaves the length of w open, the sigmoid of Eq. 9 does not.
     # S_A has rank N_A at most, so the J x J problem of Eq. 6 is an N_A x N_A one; for N_A = 1 this is Eq. 7.
     z_anomaly = z_anomaly / n_anomaly**0.5
     solved = solve_S_N(z_normal, eta, z_anomaly.mT)  # [..., J, N_A]
