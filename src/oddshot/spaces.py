@@ -19,6 +19,7 @@ GROUPS = (  # title, label, support?, colour, marker, size
     ("labelled anomaly", 1, True, "#CC79A7", "X", 110),
 )
 CENTER_COLOUR = "#009E73"
+OUTLINE: dict[str, Any] = {"edgecolors": "white", "linewidths": 0.6}
 
 
 @dataclass(frozen=True)
@@ -72,10 +73,7 @@ def _scatter(
 ) -> None:
     for name, label, support, colour, marker, size in GROUPS:
         chosen = points[(spaces.y == label) & (spaces.is_support == support)]
-        axes.scatter(
-            chosen[:, 0], chosen[:, 1], c=colour, marker=marker, s=size, label=name, edgecolors="white", linewidths=0.6
-        )
+        axes.scatter(chosen[:, 0], chosen[:, 1], c=colour, marker=marker, s=size, label=name, **OUTLINE)
     if center is not None:
-        style = {"c": CENTER_COLOUR, "marker": "^", "s": 90, "label": "centre", "edgecolors": "white", "linewidths": 0.6}
-        axes.scatter(center[0], center[1], **style)
+        axes.scatter(center[0], center[1], c=CENTER_COLOUR, marker="^", s=90, label="centre", **OUTLINE)
     axes.set(title=title, xticks=[], yticks=[])

@@ -23,14 +23,16 @@ def demo(
     from rich.console import Console
     from rich.table import Table
 
+    from oddshot.data.files import atomic_path
     from oddshot.demo import CONFIG, run_demo
     from oddshot.progress import training_bar
     from oddshot.spaces import draw_spaces
 
     typer.echo("Learning from 400 tasks; then 50 new ones, five normal rows and one anomaly labelled in each.")
-    with training_bar(CONFIG) as on_epoch:
-        result = run_demo(seed, device, on_epoch)
-    draw_spaces(result.spaces, out, "One new task, as the trained model sees it")
+    with atomic_path(out) as picture:  # a folder that is not there shows now, not after the training
+        with training_bar(CONFIG) as on_epoch:
+            result = run_demo(seed, device, on_epoch)
+        draw_spaces(result.spaces, picture, "One new task, as the trained model sees it")
     table = Table("method", "mean AUC", "± standard error", title=f"new tasks (trained in {result.seconds:.0f} s)")
     mean = {name: float(np.mean(values)) for name, values in result.aucs.items()}
     for name, value in sorted(mean.items(), key=lambda item: -item[1]):
