@@ -7,6 +7,7 @@ import torch
 from oddshot.errors import InputError
 from oddshot.methods.embedded import EmbeddedConfig
 from oddshot.methods.r2d2 import R2D2Config, solve_ridge
+from oddshot.methods.svdd import SVDDConfig
 from tests import references
 from tests.methods.samples import build, loss_of_weights, pick, random_rows
 
@@ -88,7 +89,7 @@ def test_center_is_the_mean_embedding_of_normals_and_no_layer_has_a_bias(name):
 
 
 def episode_distances(method, r, support, query):
-    """Distances of all normal and of all anomalous rows of an episode, [T][...]."""
+    """Distances of all normal and of all anomalous rows of an episode, the support's first."""
     phi, center = references.layers_of(method.phi, r), method.center[r].numpy()
     return [
         [references.center_distance(phi, center, x) for rows in parts for task in rows[r].numpy() for x in task]
@@ -96,12 +97,14 @@ def episode_distances(method, r, support, query):
     ]
 
 
-def test_loss_of_svdd_is_the_mean_distance_of_normal_rows():
-    method, support, query = build("svdd"), random_rows(5), random_rows(6)
+@pytest.mark.parametrize("rows", ["support", "episode"])
+def test_loss_of_svdd_is_the_mean_distance_of_normal_rows(rows):
+    method, support, query = build("svdd", rows=rows), random_rows(5), random_rows(6)
     loss = method.loss(support, query).detach()
     for r in range(2):
         normal, _ = episode_distances(method, r, support, query)
-        assert float(loss[r]) == pytest.approx(np.mean(normal))
+        gathered = normal[:15] if rows == "support" else normal  # those of the three supports come first
+        assert float(loss[r]) == pytest.approx(np.mean(gathered))
 
 
 def test_loss_of_deep_sad_is_distance_and_inverse_distance():
@@ -156,6 +159,11 @@ def test_ridge_of_huge_rows_keeps_its_factor():
 def test_wrong_settings_are_refused(wrong):
     with pytest.raises(InputError, match=next(iter(wrong))):
         EmbeddedConfig(**wrong)
+
+
+def test_wrong_settings_of_svdd_are_refused():
+    with pytest.raises(InputError, match="rows is 'all'; it must be one of support, episode"):
+        SVDDConfig(rows="all")
 
 
 @pytest.mark.parametrize("wrong", [{"ridge": 0.0}, {"ridge_floor": -1.0}, {"scale": 0.0}])
