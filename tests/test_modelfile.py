@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors import safe_open
 
-from oddshot import FewShotDetector, InputError, load_model
+from oddshot import FewShotDetector, InputError, TrainingConfig, load_model, meta_train
 from oddshot.modelfile import Model, from_bytes, to_bytes
-from tests.fleets import labels, mixed, numbers, small_model
+from tests.fleets import SIZES, fleet, labels, mixed, numbers, small_model
 from tests.golden.make import MODEL, SCORES
 
 METHODS = ["eigen", "woanomaly", "wonn"]
@@ -336,6 +336,16 @@ def test_a_model_moves_between_devices(method, tmp_path):
     on_cuda.save(tmp_path / "cuda.safetensors")
     assert (tmp_path / "cuda.safetensors").read_bytes() == (tmp_path / "cpu.safetensors").read_bytes()
     np.testing.assert_allclose(scores(on_cuda), scores(model), rtol=1e-3, atol=1e-5)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+def test_a_model_trained_on_cuda_loads_on_the_cpu(tmp_path):
+    tasks = fleet(mixed)
+    model = meta_train(tasks, sizes=SIZES, training=TrainingConfig(epochs=8), device="cuda", units=16)
+    model.save(tmp_path / "model.safetensors")
+    on_cpu = load_model(tmp_path / "model.safetensors")
+    assert next(on_cpu.method.parameters()).device.type == "cpu"
+    np.testing.assert_allclose(scores(on_cpu), scores(model), rtol=1e-3, atol=1e-5)
 
 
 def test_the_golden_file_of_format_1_gives_its_scores():
