@@ -1,0 +1,162 @@
+"""Methods and datasets of the user's own, registered by a file given as `--plugin`."""
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from oddshot.data import cards, catalogue
+from oddshot.data.cards import CARDS, Card
+from oddshot.data.catalogue import Dataset
+from oddshot.errors import InputError
+
+if TYPE_CHECKING:
+    from oddshot.methods.contract import Method
+
+Reader = Callable[[], tuple[Any, ...]]
+
+METHODS: "dict[str, type[Method]]" = {}
+DATASETS: dict[str, "Registered"] = {}
+_NOWHERE = cards.Source("", "", None, "", "")
+
+
+@dataclass(frozen=True)
+class Plugin:
+    """A user's file: its text travels with the runs, so that no other machine needs the file itself."""
+
+    path: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where datasets come from: a folder of .npz files, the cache of fetched ones, the user's own files."""
+
+    data_dir: str | None = None
+    cache_dir: str | None = None
+    plugins: tuple[Plugin, ...] = ()
+
+    def load(self, name: str) -> Dataset:
+        """A dataset that was registered, or one of the paper's."""
+        if name.lower() in DATASETS:
+            return DATASETS[name.lower()].load()
+        return catalogue.load_dataset(name, self.data_dir, self.cache_dir)
+
+
+@dataclass(frozen=True)
+class Registered:
+    """A dataset of the user's own: how it is read, what tables call it, its training, validation and target tasks."""
+
+    name: str
+    title: str
+    read: Reader
+    splits: tuple[int, int, int] | None
+
+    def load(self) -> Dataset:
+        """The rows, checked."""
+        arrays = self.read()
+        if len(arrays) not in (2, 3):
+            raise InputError(
+                f"dataset {self.name!r}: its function gave {len(arrays)} values; expected X, y or X, y, task"
+            )
+        X, y = np.asarray(arrays[0], dtype=np.float64), np.asarray(arrays[1])
+        if X.ndim != 2 or y.shape != X.shape[:1] or not np.isfinite(X).all() or not np.isin(y, (0, 1)).all():
+            raise InputError(f"dataset {self.name!r}: expected finite numbers X [n, M] and labels y [n] of 0 and 1")
+        task, names = (None, ()) if len(arrays) == 2 else _number_tasks(self.name, arrays[2], len(y))
+        n_anomaly = int(y.sum())
+        card = Card(
+            self.name, self.title, len(y) - n_anomaly, n_anomaly, X.shape[1], _NOWHERE, "", "plugin",
+            self.splits if self.splits or task is not None else (400, 50, 50), task_names=names,
+        )  # fmt: skip
+        return Dataset(self.name, X, y.astype(np.int8), task, names, card)
+
+
+def register_method(method: "type[Method]") -> "type[Method]":
+    """Let a method take part, under its `name`; also usable as a decorator.
+
+    It is a class under `oddshot.methods.contract.Method`; one with parameters is trained, one without only adapts.
+    """
+    from oddshot import methods
+    from oddshot.methods.contract import Method
+
+    if not (isinstance(method, type) and issubclass(method, Method)):
+        raise InputError(
+            f"register_method was given {method!r}; expected a class under oddshot.methods.contract.Method"
+        )
+    name = getattr(method, "name", "")
+    if not isinstance(name, str) or name != name.lower() or not name.isidentifier():
+        raise InputError(f"{method.__name__}.name is {name!r}; expected lower-case letters, digits and _")
+    if name in methods.METHODS:
+        raise InputError(f"the name {name!r} of {method.__name__} is taken by a method of the paper")
+    METHODS[name] = method
+    return method
+
+
+def register_dataset(
+    name: str, read: Reader, title: str | None = None, splits: tuple[int, int, int] | None = None
+) -> None:
+    """Let a dataset take part.
+
+    read: called where the rows are needed; gives X [n, M], y [n] (1 = anomaly, 0 = normal), and for a dataset that has
+    several tasks of its own also task [n]. Without `task`, tasks are made by mixing the attributes (Sec. 4.1). splits:
+    how many training, validation and target tasks.
+    """
+    if name != name.lower() or not name.isidentifier():
+        raise InputError(f"a dataset is registered as {name!r}; expected lower-case letters, digits and _")
+    if name in CARDS:
+        raise InputError(f"the name {name!r} is taken by a dataset of the paper")
+    if splits is not None and (len(splits) != 3 or min(splits) < 1):
+        raise InputError(f"dataset {name!r}: splits {splits}; expected three counts of at least 1")
+    DATASETS[name] = Registered(name, title or name, read, splits)
+
+
+def open_source(data_dir: str | None, cache_dir: str | None, plugins: Sequence[Path]) -> Source:
+    """Read the user's files and let what they register take part."""
+    read = []
+    for path in plugins:
+        try:
+            read.append(Plugin(str(path), path.read_text(encoding="utf-8")))
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError(f"plugin {path}: cannot be read ({error})") from error
+        load_plugin(read[-1])
+    return Source(data_dir, cache_dir, tuple(read))
+
+
+def load_plugin(plugin: Plugin) -> None:
+    """Run the user's file once in this process; what it registers takes part."""
+    from importlib.machinery import ModuleSpec
+    from importlib.util import module_from_spec
+    from sys import modules
+
+    name = "oddshot_plugin_" + hashlib.sha256(f"{plugin.path}\n{plugin.text}".encode()).hexdigest()[:16]
+    if name in modules:
+        return
+    module = module_from_spec(ModuleSpec(name, None, origin=plugin.path))
+    module.__file__ = plugin.path
+    modules[name] = module  # dataclasses look their own module up by name
+    try:
+        exec(compile(plugin.text, plugin.path, "exec"), module.__dict__)
+    except Exception as error:
+        del modules[name]
+        kind = "" if isinstance(error, InputError) else f"{type(error).__name__}: "
+        raise InputError(f"plugin {plugin.path}: {kind}{(str(error).splitlines() or [''])[0]}") from error
+
+
+def find_method(name: str) -> "type[Method]":
+    """A registered method, or one of the paper's."""
+    if name.lower() in METHODS:
+        return METHODS[name.lower()]
+    from oddshot import methods
+
+    return methods.find_method(name)
+
+
+def _number_tasks(name: str, task: Any, n: int) -> tuple[Any, tuple[str, ...]]:
+    task = np.asarray(task)
+    if task.shape != (n,):
+        raise InputError(f"dataset {name!r}: task has shape {task.shape}; expected [{n}]")
+    values, numbers = np.unique(task, return_inverse=True)
+    return numbers.astype(np.int64), tuple(str(value) for value in values)
