@@ -1,0 +1,143 @@
+"""The grid: which runs are wanted, which of them are missing, and running those."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from oddshot.bench.plugins import Source, find_method
+from oddshot.bench.record import Record, RunKey
+from oddshot.bench.run import Job
+from oddshot.bench.settings import Settings, describe_run, fingerprint, hash_text, is_learned
+from oddshot.bench.store import Store
+from oddshot.data.catalogue import Dataset
+from oddshot.errors import InputError
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Every dataset with every method on splits 0, 1, ..., all under the same settings."""
+
+    datasets: tuple[str, ...]
+    methods: tuple[str, ...]
+    n_splits: int
+    settings: Settings
+    source: Source = field(default_factory=Source)
+
+    def __post_init__(self) -> None:
+        if not (self.datasets and self.methods) or self.n_splits < 1:
+            raise InputError("nothing to run: expected at least one dataset, one method and one split")
+        for method, setting, _ in self.settings.overrides:
+            if method not in self.methods:
+                raise InputError(f"--set {method}.{setting}: {method!r} is not among the methods of this run")
+
+
+@dataclass(frozen=True)
+class Line:
+    """A dataset with a method: the configuration that its splits have in common, and whether it is trained."""
+
+    dataset: str
+    method: str
+    config: str
+    learned: bool
+
+
+@dataclass(frozen=True)
+class Tally:
+    """How far the grid is."""
+
+    total: int
+    done: int
+    failed: int
+
+    @property
+    def left(self) -> int:
+        """Runs neither done nor failed."""
+        return self.total - self.done - self.failed
+
+    def __add__(self, other: "Tally") -> "Tally":
+        return Tally(self.total + other.total, self.done + other.done, self.failed + other.failed)
+
+
+class Engine(Protocol):
+    """Runs jobs somewhere and hands their records over as they come, in any order."""
+
+    def device(self, requested: str) -> str:
+        """What `auto` means here; an InputError for one that cannot be used."""
+        ...
+
+    def run(self, jobs: Sequence[Job], datasets: Callable[[str], Dataset]) -> Iterator[list[Record]]:
+        """datasets: loads one by name, for engines that send rows along."""
+        ...
+
+
+def plan(grid: Grid) -> list[Line]:
+    """Every dataset with every method. Reads each dataset once: a name or file that is wrong shows before any run."""
+    lines = []
+    for name in grid.datasets:
+        rows = fingerprint(grid.source.load(name))
+        for method in grid.methods:
+            learned = is_learned(method, grid.settings.method_config(method))
+            lines.append(Line(name, find_method(method).name, describe_run(grid.settings, method, rows), learned))
+    return lines
+
+
+def keys_of(grid: Grid, lines: Iterable[Line]) -> list[RunKey]:
+    """The runs that the grid wants."""
+    protocol = grid.settings.protocol
+    return [
+        RunKey(line.dataset, split, line.method, protocol, hash_text(line.config))
+        for line in lines
+        for split in range(grid.n_splits)
+    ]
+
+
+def jobs_of(grid: Grid, lines: Sequence[Line], missing: set[RunKey], device: str) -> list[Job]:
+    """Jobs for the missing runs: on a GPU all splits of a dataset train together, elsewhere each is a job of its own.
+
+    Methods without training run on the CPU. The methods of a dataset follow each other: its tasks are built once.
+    """
+    groups: dict[tuple[str, tuple[int, ...]], list[Job]] = {}
+    for line in lines:
+        hashed, protocol = hash_text(line.config), grid.settings.protocol
+        wanted = [
+            split
+            for split in range(grid.n_splits)
+            if RunKey(line.dataset, split, line.method, protocol, hashed) in missing
+        ]
+        where = device if line.learned else "cpu"
+        together = where.startswith("cuda")
+        for splits in [tuple(wanted)] * bool(wanted) if together else [(split,) for split in wanted]:
+            job = Job(line.dataset, line.method, splits, grid.settings, line.config, where, grid.source)
+            groups.setdefault((line.dataset, splits), []).append(job)
+    return [job for group in groups.values() for job in group]
+
+
+def run_grid(
+    grid: Grid,
+    store: Store,
+    engine: Engine,
+    *,
+    device: str = "auto",
+    retry_failed: bool = False,
+    on_start: Callable[[Tally, Sequence[RunKey]], None] | None = None,
+    on_finish: Callable[[list[Record], Tally], None] | None = None,
+) -> Tally:
+    """Run what the store does not have. Each run is in the store before `on_finish` hears of it."""
+    device = engine.device(device)
+    lines = plan(grid)
+    wanted, status = keys_of(grid, lines), store.status()
+    here = {key: status[key] for key in wanted if key in status and not (retry_failed and status[key] == "failed")}
+    if on_start is not None:
+        on_start(_tally(wanted, here), wanted)
+    jobs = jobs_of(grid, lines, set(wanted) - set(here), device)
+    for records in engine.run(jobs, grid.source.load):
+        store.add(records)
+        here |= {record.key: record.status for record in records}
+        if on_finish is not None:
+            on_finish(records, _tally(wanted, here))
+    return _tally(wanted, here)
+
+
+def _tally(wanted: Sequence[RunKey], here: dict[RunKey, str]) -> Tally:
+    states = list(here.values())
+    return Tally(len(wanted), states.count("done"), states.count("failed"))

@@ -1,0 +1,203 @@
+import dataclasses
+import os
+import sqlite3
+import stat
+
+import pytest
+
+from oddshot.bench.export import read_runs, write_runs
+from oddshot.bench.store import VERSION, open_store, read_store
+from oddshot.errors import InputError
+from tests.bench.samples import record
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "results.db"
+
+
+def filled(path, *records):
+    with open_store(path) as store:
+        store.add(records)
+    return path
+
+
+def test_what_goes_in_comes_out(path):
+    records = [record(split=0, auc=1 / 3), record(split=1, status="failed", reason="so")]
+    assert read_store(filled(path, *records)) == records
+
+
+def test_settings_of_the_file(path):
+    with open_store(path) as store:
+        assert store._connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+        assert store._connection.execute("PRAGMA synchronous").fetchone() == (2,)  # FULL
+        assert store._connection.execute("PRAGMA user_version").fetchone() == (VERSION,)
+
+
+def test_a_finished_run_is_never_replaced(path):
+    filled(path, record(auc=0.9))
+    filled(path, record(auc=0.1), record(status="failed"))
+    assert [found.auc_strict for found in read_store(path)] == [0.9]
+
+
+def test_a_failed_run_is_replaced(path):
+    filled(path, record(status="failed", reason="first"))
+    filled(path, record(status="failed", reason="second"))
+    assert [found.reason for found in read_store(path)] == ["second"]
+    filled(path, record(auc=0.7))
+    assert [(found.status, found.auc_strict, found.reason) for found in read_store(path)] == [("done", 0.7, "")]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"split": 1}, {"dataset": "wdbc"}, {"method": "svdd"}, {"protocol": "resampled"}, {"training__epochs": 5},
+     {"method__units": 2}, {"sizes__support_normal": 3}, {"n_training": 50}, {"seed": 1}, {"data": "other"},
+     {"protocol_version": 2}],
+)  # fmt: skip
+def test_a_run_that_differs_is_another_run(path, change):
+    filled(path, record(), record(**change))
+    assert len(read_store(path)) == 2
+
+
+def test_all_records_of_a_job_or_none(path):
+    broken = dataclasses.replace(record(split=1), status="neither")
+    with pytest.raises(InputError), open_store(path) as store:
+        store.add([record(split=0), broken])
+    assert read_store(path) == []
+
+
+def test_readers_while_a_bench_writes(path):
+    with open_store(path) as store:
+        store.add([record()])
+        assert len(read_store(path)) == 1
+        store.add([record(split=1)])
+        assert len(read_store(path)) == 2
+
+
+def test_a_second_bench_is_one_line(path):
+    with open_store(path) as store:
+        with pytest.raises(InputError, match=rf"in use by another bench \(process {os.getpid()} on "), open_store(path):
+            pass
+        store.add([record()])
+    assert len(read_store(filled(path, record(split=1)))) == 2
+    assert not path.with_name("results.db.lock").exists()
+
+
+@pytest.mark.parametrize("place", [0, 30, 4096, "first row", "last row"])
+def test_a_damaged_store_is_one_line_and_left_alone(path, place):
+    filled(path, *(record(split=split) for split in range(40)))
+    content = bytearray(path.read_bytes())
+    place = {"first row": content.find(b"glass"), "last row": content.rfind(b"glass")}.get(place, place)
+    content[place : place + 500] = os.urandom(500)
+    path.write_bytes(content)
+    for use in (open_and_close, read_store):
+        with pytest.raises(InputError, match=r"results.db is (damaged|an SQLite file|locked)|has version") as caught:
+            use(path)
+        assert "\n" not in str(caught.value)
+    assert path.read_bytes() == bytes(content)
+
+
+def test_a_flipped_bit_is_noticed(path):
+    filled(path, record(auc=0.25))
+    content = path.read_bytes()
+    for old, new in ((b"glass", b"grass"), (b"done", b"dope")):
+        path.write_bytes(content.replace(old, new))
+        with pytest.raises(InputError, match=r"results.db is damaged"):
+            read_store(path)
+    path.write_bytes(content)
+    assert len(read_store(path)) == 1
+
+
+def open_and_close(path):
+    with open_store(path):
+        pass
+
+
+def test_text_is_not_a_store(path):
+    path.write_text("not a store at all, but long enough to have a header" * 10)
+    with pytest.raises(InputError, match=r"results.db is damaged"):
+        open_and_close(path)
+
+
+def test_a_newer_store_is_one_line(path):
+    filled(path, record())
+    with sqlite3.connect(path) as connection:
+        connection.execute(f"PRAGMA user_version = {VERSION + 1}")
+    connection.close()
+    for use in (open_and_close, read_store):
+        with pytest.raises(InputError, match=f"has version {VERSION + 1}, this oddshot knows versions up to {VERSION}"):
+            use(path)
+
+
+def test_another_programs_file_is_one_line(path):
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE runs (x)")
+    connection.close()
+    with pytest.raises(InputError, match="SQLite file of another program"):
+        open_and_close(path)
+
+
+def test_locked_by_another_program_is_one_line(path, monkeypatch):
+    filled(path, record())
+    connect = sqlite3.connect
+    monkeypatch.setattr(sqlite3, "connect", lambda *a, **k: connect(*a, **{**k, "timeout": 0.01}))
+    other = connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(InputError, match="locked by another program"), open_store(path) as store:
+        store.add([record(split=1)])
+    other.execute("ROLLBACK")
+    other.close()
+    assert len(read_store(path)) == 1
+
+
+def test_no_store_and_no_folder(tmp_path):
+    with pytest.raises(InputError, match=r"no store .*none.db; `oddshot bench run"):
+        read_store(tmp_path / "none.db")
+    with pytest.raises(InputError, match="no folder"):
+        open_and_close(tmp_path / "missing" / "results.db")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_store_in_a_folder_that_cannot_be_written_to_is_read(path):
+    filled(path, record())
+    path.parent.chmod(stat.S_IRUSR | stat.S_IXUSR)
+    try:
+        assert len(read_store(path)) == 1
+        with pytest.raises(InputError, match="cannot write store"):
+            open_and_close(path)
+    finally:
+        path.parent.chmod(stat.S_IRWXU)
+
+
+def test_export_and_back_without_loss(path, tmp_path):
+    records = [
+        record(split=0, auc=0.1 + 0.2, task_aucs='{"strict": [0.5, 1.0]}'),
+        record(split=1, status="failed", reason='odd "reason", with commas'),
+        record(method="lr", split=0),
+    ]
+    filled(path, *records)
+    exported = tmp_path / "runs.csv"
+    write_runs(exported, read_store(path))
+    assert sorted(read_runs(exported), key=str) == sorted(records, key=str)
+    again = filled(tmp_path / "again.db", *read_runs(exported))
+    assert read_store(again) == read_store(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "match"),
+    [("a,b\n1,2\n", "not a file of exported runs"), ("", "not a file of exported runs"), ("LINE,x\n", "line 2: ")],
+)
+def test_a_wrong_csv_is_one_line(tmp_path, text, match):
+    exported = tmp_path / "runs.csv"
+    write_runs(exported, [])
+    exported.write_text(text.replace("LINE", exported.read_text() + "x"))
+    with pytest.raises(InputError, match=match):
+        read_runs(exported)
+
+
+def test_a_number_that_is_none(tmp_path):
+    exported = tmp_path / "runs.csv"
+    write_runs(exported, [record(auc=0.25)])
+    exported.write_text(exported.read_text().replace("0.25,", "much,"))
+    with pytest.raises(InputError, match="line 2, column auc_strict: 'much' is not a number"):
+        read_runs(exported)
