@@ -1,0 +1,202 @@
+"""The paper's Tables 1, 2 and 3 out of finished runs."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from oddshot.bench import paper
+from oddshot.bench.paper import dataset_title, method_title, order_datasets, order_methods
+from oddshot.bench.selection import Auc, Selection
+from oddshot.bench.significance import Ranks, best_or_equal, rank_methods
+from oddshot.errors import InputError
+
+Means = Mapping[tuple[str, str], float]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A figure, whether it is printed in bold, and the paper's beside it."""
+
+    value: float | None = None
+    best: bool = False
+    paper: float | None = None
+
+    @property
+    def difference(self) -> float | None:
+        """Ours minus the paper's."""
+        return None if self.value is None or self.paper is None else self.value - self.paper
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of a table; `summary` ones stand below a rule."""
+
+    title: str
+    cells: tuple[Cell, ...]
+    digits: int = 3
+    summary: bool = False
+
+
+@dataclass(frozen=True)
+class Table:
+    """What all formats are made from."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[Row, ...]
+    notes: tuple[str, ...] = ()
+    compared: bool = False
+
+
+def table1(selection: Selection, auc: Auc, *, compare: bool = False) -> Table:
+    """Test AUC by dataset and method; bold: not different from the best at 5 % (paired t-test over splits)."""
+    scores = selection.aucs(auc)
+    methods = [name for name in order_methods(selection.methods) if name not in paper.ABLATION[1:]]
+    datasets = [name for name in order_datasets(selection.datasets) if any((name, m) in scores for m in methods)]
+    _require(datasets, selection)
+    means = {key: float(np.mean(list(values.values()))) for key, values in scores.items()}
+    rows, bests = [], np.zeros(len(methods), dtype=int)
+    for dataset in datasets:
+        best = best_or_equal([scores.get((dataset, method), {}) for method in methods])
+        bests += best
+        cells = (
+            Cell(means.get((dataset, method)), bold, paper.table1().get((dataset, method)) if compare else None)
+            for method, bold in zip(methods, best, strict=True)
+        )
+        rows.append(Row(dataset_title(dataset), tuple(cells)))
+    complete = _complete(means, datasets, methods, in_paper=compare)
+    rows.append(_average_row(means, complete, methods, compare))
+    rows.append(Row("#Best", tuple(Cell(float(n), bool(n == bests.max())) for n in bests), 0, summary=True))
+    if compare:
+        rows.append(_difference_row(means, methods))
+    of_paper = " of the paper" if compare else ""
+    notes = [f"Average over {len(complete)} datasets{of_paper}, those with figures of all methods shown."]
+    notes += _notes(selection, auc, scores)
+    return Table("Test AUC on target tasks", _titles(methods), tuple(rows), tuple(notes), compare)
+
+
+def table2(selection: Selection, auc: Auc, *, compare: bool = False) -> Table:
+    """Ablation: average test AUC over the datasets where all variants have figures."""
+    scores = selection.aucs(auc)
+    means = {key: float(np.mean(list(values.values()))) for key, values in scores.items()}
+    methods = [name for name in paper.ABLATION if name in selection.methods]
+    complete = _complete(means, order_datasets(selection.datasets), methods)
+    _require(complete if methods else [], selection)
+    values = [float(np.mean([means[dataset, method] for dataset in complete])) for method in methods]
+    cells = (
+        Cell(value, value == max(values), paper.TABLE2.get(method) if compare else None)
+        for method, value in zip(methods, values, strict=True)
+    )
+    notes = [f"Average over {len(complete)} datasets.", *_notes(selection, auc, scores)]
+    if compare:
+        notes.append("The paper's figures are averages over its 32 datasets.")
+    return Table("Ablation: average test AUC", _titles(methods), (Row("Average", tuple(cells)),), tuple(notes), compare)
+
+
+def table3(selection: Selection, *, compare: bool = False) -> Table:
+    """Average seconds of training a split, over the datasets where all methods have figures."""
+    seconds = selection.by_split("train_seconds")
+    means = {key: float(np.mean(list(values.values()))) for key, values in seconds.items()}
+    trained = {method for _, method in seconds}
+    methods = [name for name in order_methods(trained) if name in paper.TIMED or name not in paper.METHOD_TITLES]
+    complete = _complete(means, order_datasets(selection.datasets), methods)
+    _require(complete if methods else [], selection)
+    cells = tuple(
+        Cell(
+            float(np.mean([means[dataset, method] for dataset in complete])),
+            paper=paper.TABLE3.get(method) if compare else None,
+        )
+        for method in methods
+    )
+    devices = sorted({record.device for record in selection.records if record.train_seconds is not None})
+    notes = [f"Average over {len(complete)} datasets. Trained on: {', '.join(devices)}."]
+    together = sorted({record.together or 1 for record in selection.records if record.train_seconds is not None})
+    if together[-1] > 1:
+        notes.append(f"Up to {together[-1]} splits trained together; seconds are theirs divided by their number.")
+    if compare:
+        notes.append("The paper's: averages over its 32 datasets on a 2.60 GHz CPU.")
+    return Table("Training seconds", _titles(methods), (Row("Seconds", cells, 1),), tuple(notes), compare)
+
+
+def ranks_table(selection: Selection, auc: Auc) -> tuple[Table, Ranks, list[str]]:
+    """Average ranks of the compared methods, best first; with the test behind them, and the methods in that order."""
+    names, ranks = rank_selection(selection, auc)
+    order = np.argsort(ranks.average, kind="stable")
+    ranked = [names[place] for place in order]
+    cells = tuple(Cell(float(ranks.average[place])) for place in order)
+    notes = (
+        f"Over {ranks.n_datasets} datasets. Friedman test: p = {ranks.p_value:.2g}.",
+        f"Ranks that differ by less than {ranks.distance:.2f} are not told apart (Nemenyi, 5 %).",
+    )
+    return Table("Average ranks", _titles(ranked), (Row("Rank", cells, 2),), notes), ranks, ranked
+
+
+def rank_selection(selection: Selection, auc: Auc) -> tuple[list[str], Ranks]:
+    """The compared methods and their ranks over the datasets where all have figures."""
+    means = {key: float(np.mean(list(values.values()))) for key, values in selection.aucs(auc).items()}
+    methods = [name for name in order_methods(selection.methods) if name not in paper.ABLATION[1:]]
+    complete = _complete(means, order_datasets(selection.datasets), methods)
+    if len(methods) < 2 or len(complete) < 2:
+        raise InputError(
+            f"{len(methods)} methods with figures on {len(complete)} common datasets; ranks need two of each at least"
+        )
+    return methods, rank_methods(np.array([[means[d, m] for m in methods] for d in complete]))
+
+
+def _complete(means: Means, datasets: Sequence[str], methods: Sequence[str], in_paper: bool = False) -> list[str]:
+    known = {dataset for dataset, _ in paper.table1()}
+    return [
+        name
+        for name in datasets
+        if all((name, method) in means for method in methods) and (name in known or not in_paper)
+    ]
+
+
+def _average_row(means: Means, complete: Sequence[str], methods: Sequence[str], compare: bool) -> Row:
+    if not complete:
+        return Row("Average", tuple(Cell() for _ in methods), summary=True)
+    values = [float(np.mean([means[dataset, method] for dataset in complete])) for method in methods]
+    theirs = paper.table1()
+    cells = []
+    for method, value in zip(methods, values, strict=True):
+        printed = [theirs[dataset, method] for dataset in complete if (dataset, method) in theirs]
+        beside = float(np.mean(printed)) if compare and printed else None
+        cells.append(Cell(value, value == max(values), beside))
+    return Row("Average", tuple(cells), summary=True)
+
+
+def _difference_row(means: Means, methods: Sequence[str]) -> Row:
+    cells = []
+    for method in methods:
+        gaps = [
+            abs(means[key] - printed) for key, printed in paper.table1().items() if key in means and key[1] == method
+        ]
+        cells.append(Cell(float(np.mean(gaps)) if gaps else None))
+    return Row("Mean |difference|", tuple(cells), summary=True)
+
+
+def _notes(selection: Selection, auc: Auc, scores: Mapping[tuple[str, str], Mapping[int, float]]) -> list[str]:
+    """What a reader must know to trust the table."""
+    notes = [f"AUC with ties as {'a loss (Eq. 8)' if auc == 'strict' else 'a half'}."]
+    most = max(len(values) for values in scores.values())
+    few = sum(len(values) < most for values in scores.values())
+    notes.append(f"Means over {most} splits{f'; {few} cells over fewer' if few else ''}.")
+    if selection.n_failed:
+        notes.append(f"{selection.n_failed} failed runs are left out.")
+    versions = sorted({record.code_version for record in selection.records})
+    if len(versions) > 1:
+        notes.append(f"Runs of several versions of the code: {', '.join(versions)}.")
+    return notes
+
+
+def _require(found: Sequence[str], selection: Selection) -> None:
+    if not found:
+        raise InputError(
+            f"no figures for this table: {len(selection.records)} finished and {selection.n_failed} failed runs with "
+            "these settings, and no dataset where all methods have one"
+        )
+
+
+def _titles(methods: Sequence[str]) -> tuple[str, ...]:
+    return tuple(method_title(method) for method in methods)

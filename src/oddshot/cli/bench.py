@@ -1,0 +1,320 @@
+"""`oddshot bench`: the paper's evaluation, run, tabulated and drawn."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from oddshot.cli.options import JsonFile, write_json
+
+if TYPE_CHECKING:
+    from oddshot.bench.tables import Table
+
+bench_app = typer.Typer(
+    help=(
+        "Run the paper's evaluation, stop it, go on later, and read the answer.\n\n"
+        "`run` fills a store, one row a finished run; `table` and `figures` read it. The same `run` again does only "
+        "what is missing."
+    ),
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+Store = Annotated[Path, typer.Option(metavar="FILE", help="Where finished runs are kept (SQLite).")]
+Runs = Annotated[Path, typer.Option("--store", metavar="FILE", help="A store, or a runs.csv exported from one.")]
+Protocol = Annotated[
+    str, typer.Option(metavar="published|resampled", help="Rows as behind the paper's Table 1, or drawn at random.")
+]
+Datasets = Annotated[
+    str,
+    typer.Option(
+        metavar="A,B", help="Names, `outlier` (the paper's 22 tables) or `all` (that are here); -A leaves A out."
+    ),
+]
+Methods = Annotated[str, typer.Option(metavar="A,B", help="Names, or `all` (the paper's 13 and its 3 ablations).")]
+Splits = Annotated[int, typer.Option(min=1, metavar="N", help="Splits 0 to N-1 of every dataset.")]
+DataDir = Annotated[str | None, typer.Option("--data-dir", metavar="DIR", help="Folder with NAME.npz files.")]
+CacheDir = Annotated[str | None, typer.Option("--cache-dir", metavar="DIR", help="Where fetched datasets are.")]
+EngineName = Annotated[str, typer.Option("--engine", metavar="local|ray", help="This machine, or a Ray cluster.")]
+Address = Annotated[str | None, typer.Option(metavar="HOST:PORT", help="Of the Ray cluster; else one is started here.")]
+Workers = Annotated[int | None, typer.Option(min=1, metavar="N", help="Processes (CPU: one a core, CUDA: one).")]
+Device = Annotated[str, typer.Option(help="cpu, cuda, or auto: CUDA where there is one.")]
+Epochs = Annotated[int | None, typer.Option(min=1, metavar="N", help="At most so many (1000).")]
+Patience = Annotated[int | None, typer.Option(min=1, metavar="N", help="Epochs without a better validation AUC (50).")]
+Seed = Annotated[int, typer.Option(min=0, help="Other seeds give other splits.")]
+Sets = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", metavar="NAME=VALUE", help="E.g. eigen.units=128, training.batch_size=64, sizes.query_normal=9."
+    ),
+]
+Plugins = Annotated[
+    list[Path] | None,
+    typer.Option("--plugin", metavar="FILE", help="A Python file that registers methods or datasets."),
+]
+Where = Annotated[
+    list[str] | None, typer.Option("--where", metavar="NAME=VALUE", help="Only runs so set, e.g. training.epochs=1000.")
+]
+AucName = Annotated[
+    str | None, typer.Option("--auc", metavar="strict|half", help="Ties as a loss (published) or a half (resampled).")
+]
+OneOf = Annotated[str | None, typer.Option(metavar="A,B", help="Only these.")]
+
+
+@bench_app.command()
+def run(
+    protocol: Protocol,
+    store: Store,
+    datasets: Datasets = "all",
+    methods: Methods = "all",
+    splits: Splits = 10,
+    data_dir: DataDir = None,
+    cache_dir: CacheDir = None,
+    engine: EngineName = "local",
+    address: Address = None,
+    workers: Workers = None,
+    device: Device = "auto",
+    epochs: Epochs = None,
+    patience: Patience = None,
+    training_tasks: Annotated[int | None, typer.Option(min=1, metavar="N", help="Tasks to train on (400).")] = None,
+    seed: Seed = 0,
+    change: Sets = None,
+    plugin: Plugins = None,
+    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Run failed ones once more.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Only the last line.")] = False,
+    json_file: JsonFile = None,
+) -> None:
+    """Run what the store does not have yet. Stop it at any time: finished runs are kept, the same command goes on.
+
+    \b
+    Examples:
+      oddshot bench run --protocol published --datasets glass,wdbc --methods eigen,lr --store results.db --data-dir data
+      oddshot bench run --protocol resampled --store results.db --engine ray --address 10.0.0.1:6379
+      oddshot bench run --protocol resampled --store results.db --plugin my_method.py --methods eigen,mine
+    """
+    from oddshot.bench.grid import Grid
+    from oddshot.bench.names import make_settings, parse_datasets, parse_methods
+    from oddshot.bench.plugins import open_source
+    from oddshot.bench.session import fill, make_engine
+
+    source = open_source(data_dir, cache_dir, plugin or [])
+    settings = make_settings(
+        protocol, change or [], epochs=epochs, patience=patience, n_training=training_tasks, seed=seed
+    )
+    names = parse_datasets(datasets, data_dir, cache_dir)
+    grid = Grid(names, parse_methods(methods), splits, settings, source)
+    chosen = make_engine(engine, address, workers, device)
+    with _stoppable():
+        tally, failures = fill(store, [grid], chosen, device=device, retry_failed=retry_failed, quiet=quiet)
+    reasons = [
+        {name: getattr(record, name) for name in ("dataset", "split", "method", "reason")} for record in failures
+    ]
+    for reason in reasons[:20]:
+        typer.echo("failed: {dataset} split {split} {method}: {reason}".format(**reason), err=True)
+    typer.echo(f"{tally.done} of {tally.total} runs are done, {tally.failed} failed: {store}")
+    write_json(json_file, {"total": tally.total, "done": tally.done, "failed": tally.failed, "failures": reasons})
+    if tally.failed:
+        raise typer.Exit(1)
+
+
+@bench_app.command()
+def table(
+    which: Annotated[str, typer.Argument(metavar="[1|2|3|ranks]", help="The paper's table, or average ranks.")] = "1",
+    store: Runs = Path("results.db"),
+    protocol: Annotated[str | None, typer.Option(metavar="published|resampled", help="If the store has both.")] = None,
+    datasets: OneOf = None,
+    methods: OneOf = None,
+    compare: Annotated[str | None, typer.Option(metavar="paper", help="The paper's figures beside each.")] = None,
+    auc: AucName = None,
+    where: Where = None,
+    form: Annotated[str | None, typer.Option("--format", metavar="text|csv|latex|html", help="Else by --out.")] = None,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write it there.")] = None,
+    plugin: Plugins = None,
+    json_file: JsonFile = None,
+) -> None:
+    """The runs of a store as the paper's Table 1 (AUC), 2 (ablation) or 3 (training time), or as average ranks.
+
+    \b
+    Examples:
+      oddshot bench table --store results.db --compare paper
+      oddshot bench table 3 --store results.db --out table3.tex
+      oddshot bench table ranks --store results/published/runs.csv
+    """
+    from oddshot.bench import render, tables
+    from oddshot.bench.export import read_runs
+    from oddshot.bench.names import parse_datasets, parse_methods
+    from oddshot.bench.plugins import open_source
+    from oddshot.bench.selection import choose_protocol, parse_where, select
+    from oddshot.errors import InputError
+
+    open_source(None, None, plugin or [])
+    if compare not in (None, "paper"):
+        raise InputError(f"--compare {compare}; there is only the paper to compare with")
+    records = read_runs(store)
+    used, kind = choose_protocol(records, protocol, auc)
+    names = None if datasets is None else parse_datasets(datasets)
+    chosen = select(
+        records, used, dict(map(parse_where, where or [])), names, None if methods is None else parse_methods(methods)
+    )
+    makers = {
+        "1": lambda: tables.table1(chosen, kind, compare=compare is not None),
+        "2": lambda: tables.table2(chosen, kind, compare=compare is not None),
+        "3": lambda: tables.table3(chosen, compare=compare is not None),
+        "ranks": lambda: tables.ranks_table(chosen, kind)[0],
+    }
+    if which not in makers:
+        raise InputError(f"table {which!r}; there are {', '.join(makers)}")
+    made = makers[which]()
+    if compare and used == "resampled":
+        typer.echo("note: the paper's figures were made with fixed rows; only `published` compares with them", err=True)
+    _show(made, form, out)
+    write_json(json_file, {"protocol": used, "auc": kind, **render.to_figures(made)})
+
+
+@bench_app.command()
+def figures(
+    store: Runs = Path("results.db"),
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the PNG files.")] = Path("figures"),
+    only: Annotated[
+        str, typer.Option(metavar="A,B", help="Of ranks, spaces, tasks, normals, anomalies.")
+    ] = "ranks,spaces,tasks,normals,anomalies",
+    protocol: Annotated[str | None, typer.Option(metavar="published|resampled", help="If the store has both.")] = None,
+    datasets: Datasets = "outlier",
+    methods: OneOf = None,
+    auc: AucName = None,
+    where: Where = None,
+    run_missing: Annotated[
+        bool, typer.Option("--run", help="First run what a figure needs and the store lacks.")
+    ] = False,
+    splits: Splits = 10,
+    data_dir: DataDir = None,
+    cache_dir: CacheDir = None,
+    engine: EngineName = "local",
+    address: Address = None,
+    workers: Workers = None,
+    device: Device = "auto",
+    epochs: Epochs = None,
+    patience: Patience = None,
+    seed: Seed = 0,
+    change: Sets = None,
+    plugin: Plugins = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
+    json_file: JsonFile = None,
+) -> None:
+    """Draw average ranks, the three spaces of Figure 2 (WDBC), and AUC over training tasks and labelled rows.
+
+    \b
+    Examples:
+      oddshot bench figures --store results.db --out figures
+      oddshot bench figures --store results.db --only tasks --run --data-dir data --datasets glass,wdbc
+    """
+    from oddshot.bench.export import read_runs
+    from oddshot.bench.gallery import Wanted, draw, parse_figures
+    from oddshot.bench.grid import Grid
+    from oddshot.bench.names import make_settings, parse_datasets, parse_methods
+    from oddshot.bench.plugins import open_source
+    from oddshot.bench.selection import choose_protocol, parse_where
+    from oddshot.bench.session import fill, make_engine
+    from oddshot.bench.sweeping import draw_spaces_figure, grids_behind
+    from oddshot.errors import InputError
+
+    names = parse_figures(only)
+    source = open_source(data_dir, cache_dir, plugin or [])
+    records = read_runs(store) if store.exists() or not run_missing else []
+    used, kind = choose_protocol(records, protocol, auc)
+    chosen = None if methods is None else parse_methods(methods)
+    settings = make_settings(used, change or [], epochs=epochs, patience=patience, seed=seed)
+    given = {"training.epochs": epochs, "training.patience": patience, "seed": seed or None}
+    asked = {name: value for name, value in given.items() if value is not None} | dict(map(parse_where, where or []))
+    tables = parse_datasets(datasets, data_dir, cache_dir)
+    wanted = Wanted(used, kind, asked, tables, chosen)
+    grid = Grid(tables, chosen or ("eigen",), splits, settings, source)
+    if run_missing:
+        grids = [behind for name in names for behind in grids_behind(name, grid, chosen)]
+        with _stoppable():
+            fill(store, grids, make_engine(engine, address, workers, device), device=device, quiet=quiet)
+        records = read_runs(store)
+    out.mkdir(parents=True, exist_ok=True)
+    figures: dict[str, Any] = {}
+    for name in names:
+        path = out / f"{name}.png"
+        try:
+            if name == "spaces":
+                figures[name] = draw_spaces_figure(path, grid, device if run_missing else None)
+            else:
+                figures[name] = draw(name, records, wanted, path)
+        except InputError as error:
+            typer.echo(f"{name}: not drawn: {error}", err=True)
+        else:
+            typer.echo(f"drawn: {path}")
+    write_json(json_file, {"protocol": used, "auc": kind, **figures})
+    if not figures:
+        raise InputError("no figure could be drawn")
+
+
+@bench_app.command("export")
+def export_runs(
+    store: Runs,
+    out: Annotated[Path, typer.Option(metavar="FILE", help="The CSV file.")] = Path("runs.csv"),
+) -> None:
+    """Every run of a store as a CSV file.
+
+    Example: oddshot bench export --store results.db --out runs.csv
+    """
+    from oddshot.bench.export import read_runs, write_runs
+
+    records = read_runs(store)
+    write_runs(out, records)
+    typer.echo(f"{len(records)} runs: {out}")
+
+
+@bench_app.command("import")
+def import_runs(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Exported runs, or other stores.")],
+    store: Store,
+) -> None:
+    """Bring exported runs into a store; those it has stay as they are.
+
+    Example: oddshot bench import gpu.csv results/published/runs.csv --store results.db
+    """
+    from oddshot.bench.export import read_runs
+    from oddshot.bench.store import open_store
+
+    found = [record for path in files for record in read_runs(path)]
+    with open_store(store) as opened:
+        before = len(opened.status())
+        opened.add(found)
+        typer.echo(f"{len(opened.status()) - before} new runs of {len(found)}: {store}")
+
+
+@contextmanager
+def _stoppable() -> Iterator[None]:
+    """Ctrl-C ends the bench with a line that says how to go on."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        typer.echo("stopped; finished runs are kept, the same command goes on from there", err=True)
+        raise typer.Exit(130) from None
+
+
+def _show(table: "Table", form: str | None, out: Path | None) -> None:
+    """To the file, in the format of its name; else to the terminal."""
+    from rich.console import Console
+
+    from oddshot.bench.render import render, to_rich
+    from oddshot.data.files import write_bytes
+
+    suffixes = {".csv": "csv", ".tex": "latex", ".html": "html"}
+    if out is not None:
+        write_bytes(out, render(table, form or suffixes.get(out.suffix.lower(), "text")).encode())
+        typer.echo(f"written: {out}")
+        return
+    console = Console()
+    if form is None and console.is_terminal:
+        typer.echo(table.title)
+        console.print(to_rich(table))
+        typer.echo("\n".join(table.notes))
+    else:
+        typer.echo(render(table, form or "text"), nl=False)

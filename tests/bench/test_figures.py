@@ -1,0 +1,115 @@
+import numpy as np
+import pytest
+
+from oddshot.bench.curves import ANOMALIES, NORMALS, TASKS, collect
+from oddshot.bench.figures import Curve, cliques, draw_curves, draw_ranks, three_spaces
+from oddshot.bench.gallery import Wanted, draw, parse_figures
+from oddshot.bench.grid import Grid
+from oddshot.bench.settings import Settings
+from oddshot.bench.sweeping import grids_behind, kept_spaces, sweep_grids, train_spaces
+from oddshot.data.episodes import EpisodeSizes
+from oddshot.errors import InputError
+from oddshot.training import TrainingConfig
+from tests.bench.samples import make_source, record
+
+PNG = b"\x89PNG"
+
+
+def tasks_runs(datasets=("glass", "wdbc"), methods=("eigen", "svdd")):
+    return [
+        record(dataset, method, split, auc=0.5 + 0.001 * (n or 400) + 0.01 * split, n_training=n)
+        for dataset in datasets
+        for method in methods
+        for split in range(3)
+        for n in (25, 100, None)
+    ]
+
+
+def test_a_curve_is_the_mean_over_datasets_with_its_band_over_splits():
+    curves, datasets = collect(tasks_runs(), TASKS, "published", "strict")
+    assert datasets == ["glass", "wdbc"]
+    assert curves["eigen"].x == (25, 100, 400)
+    assert curves["eigen"].mean == pytest.approx((0.535, 0.61, 0.91))
+    half = 4.302652729911275 * 0.01 / 3**0.5  # t of 2 degrees of freedom at 97.5 %
+    assert curves["eigen"].high == pytest.approx(np.array([0.535, 0.61, 0.91]) + half)
+    assert curves["eigen"].low == pytest.approx(np.array([0.535, 0.61, 0.91]) - half)
+
+
+def test_only_datasets_with_figures_at_every_point():
+    _, datasets = collect([*tasks_runs(), record("pima", n_training=25)], TASKS, "published", "strict")
+    assert datasets == ["glass", "wdbc"]
+
+
+def test_without_labelled_anomalies_the_variant_for_that_stands_in():
+    runs = [record("wdbc", "woanomaly", s, 0.6, sizes__support_anomaly=0) for s in range(2)]
+    runs += [record("wdbc", "eigen", s, 0.7 + n / 10, sizes__support_anomaly=n) for n in (1, 2) for s in range(2)]
+    runs += [record("wdbc", "proto", s, 0.7 + n / 10, sizes__support_anomaly=n) for n in (1, 2) for s in range(2)]
+    curves, _ = collect(runs, ANOMALIES, "published", "strict")
+    assert curves["eigen"].x == (0, 1, 2)
+    assert curves["eigen"].mean == pytest.approx((0.6, 0.8, 0.9))
+    assert curves["eigen"].hollow == (True, False, False)
+    assert curves["proto"].x == (1, 2)
+
+
+def test_the_grids_behind_a_curve(tmp_path):
+    settings = Settings("published", overrides=(("eigen", "units", 4),))
+    grid = Grid(("wdbc",), ("eigen",), 2, settings, make_source(tmp_path))
+    grids = sweep_grids(TASKS, grid, ["eigen", "svdd"])
+    assert [one.settings.n_training for one in grids] == [25, 50, 100, 200, None]
+    assert [one.settings.sizes.support_normal for one in grids_behind("normals", grid, None)] == list(NORMALS.values)
+    anomalies = grids_behind("anomalies", grid, None)
+    assert [one.settings.sizes.support_anomaly for one in anomalies] == [0, 1, 2, 5, 10]
+    assert anomalies[0].methods == ("woanomaly", "svdd", "ssvdd")
+    assert anomalies[0].settings.overrides == ()
+    assert len(grids_behind("ranks", grid, None)[0].methods) == 13
+    assert grids_behind("spaces", grid, None) == []
+
+
+def test_cliques():
+    assert cliques(np.array([1.0, 2.0, 2.5, 5.0]), 1.2) == [(0, 1), (1, 2)]
+    assert cliques(np.array([1.0, 2.0, 3.0]), 5.0) == [(0, 2)]
+    assert cliques(np.array([1.0, 3.0]), 1.0) == []
+
+
+def test_every_figure_is_drawn(tmp_path):
+    draw_ranks(tmp_path / "a.png", ["eigen", "lr", "knn"], np.array([1.2, 2.0, 2.8]), 0.9, "ranks")
+    draw_curves(tmp_path / "b.png", {"eigen": Curve((1, 2), (0.5, 0.6), (0.4, 0.5), (0.6, 0.7))}, "x", "title")
+    rng = np.random.default_rng(0)
+    rows, y = rng.normal(size=(12, 4)), np.arange(12) % 4 == 0
+    three_spaces(tmp_path / "c.png", rows, rows, rows[:, 0], y.astype(int), np.arange(12) < 6)
+    for name in "abc":
+        assert (tmp_path / f"{name}.png").read_bytes().startswith(PNG)
+
+
+def test_figures_by_name(tmp_path):
+    runs = [*tasks_runs(), record("glass", "lr", auc=0.7), record("wdbc", "lr", auc=0.7)]
+    wanted = Wanted("published", "strict", {}, ("glass", "wdbc"))
+    numbers = draw("tasks", runs, wanted, tmp_path / "tasks.png")
+    assert numbers["datasets"] == ["glass", "wdbc"]
+    assert numbers["curves"]["svdd"]["x"] == (25, 100, 400)
+    ranks = draw("ranks", runs, wanted, tmp_path / "ranks.png")["ranks"]
+    assert ranks == {"eigen": 1.5, "svdd": 1.5, "lr": 3.0}
+    with pytest.raises(InputError, match="no dataset has runs at two values"):
+        draw("normals", runs, wanted, tmp_path / "normals.png")
+    assert not (tmp_path / "normals.png").exists()
+    with pytest.raises(InputError, match="no figure 'pie'"):
+        parse_figures("ranks,pie")
+
+
+def test_three_spaces_of_a_trained_model_are_kept(tmp_path):
+    settings = Settings(
+        "published", TrainingConfig(epochs=2), EpisodeSizes(3, 1, 5, 2), overrides=(("eigen", "units", 8),)
+    )
+    grid = Grid(("toy",), ("eigen",), 1, settings, make_source(tmp_path))
+    path = tmp_path / "spaces.npz"
+    spaces = train_spaces(path, grid, "toy", "cpu")
+    assert spaces.original.shape == (11, 3)
+    assert spaces.embedded.shape == (11, 8)
+    assert spaces.projected.shape == (11,)
+    assert spaces.y.tolist() == [0] * 3 + [1] + [0] * 5 + [1] * 2
+    assert spaces.is_support.tolist() == [True] * 4 + [False] * 7
+    again = kept_spaces(path, grid, "toy")
+    np.testing.assert_array_equal(again.projected, spaces.projected)
+    other = Grid(("toy",), ("eigen",), 1, Settings("resampled"), grid.source)
+    assert kept_spaces(path, other, "toy") is None
+    assert kept_spaces(tmp_path / "none.npz", grid, "toy") is None
