@@ -79,6 +79,10 @@ FORMS = {
 SUPPORT, LABELS = mixed(9, 10), labels(10)
 
 
+def named(X):
+    return pd.DataFrame(X, columns=["x0", "x1", "x2"])
+
+
 def detector(model=None):
     return FewShotDetector(model or small_model("eigen", mixed)).fit(SUPPORT, LABELS)
 
@@ -97,7 +101,7 @@ def test_an_array_gives_the_scores_of_a_table_with_its_numbers(model):
     X = numbers(9)
     X[3, 1] = X[20, 2] = np.nan
     expected = FewShotDetector(model).fit(X[:10], LABELS).score_samples(X)
-    for table in (pd.DataFrame(X, columns=["x0", "x1", "x2"]), {f"x{j}": X[:, j] for j in range(3)}):
+    for table in (named(X), {f"x{j}": X[:, j] for j in range(3)}):
         rows = pa.table(table) if isinstance(table, dict) else table
         part = rows.slice(0, 10) if isinstance(table, dict) else rows[:10]
         np.testing.assert_array_equal(FewShotDetector(model).fit(part, LABELS).score_samples(table), expected)
@@ -138,7 +142,7 @@ def test_wrong_widths():
 
 
 @pytest.mark.parametrize("value", [np.inf, -np.inf, 1e19, -1e19])
-@pytest.mark.parametrize("make", [np.asarray, partial(pd.DataFrame, columns=["x0", "x1", "x2"])])
+@pytest.mark.parametrize("make", [np.asarray, named])
 def test_numbers_beyond_the_limit_are_found(value, make):
     X = numbers(9)
     X[6, 1] = value
@@ -204,10 +208,8 @@ def test_unlabelled_rows_are_not_used(model):
     fitted = FewShotDetector(model).fit(X, y)
     np.testing.assert_array_equal(fitted.score_samples(numbers(8)), expected.score_samples(numbers(8)))
     assert fitted.threshold_ == expected.threshold_
-    table = FewShotDetector(model).fit(
-        pd.DataFrame(X, columns=["x0", "x1", "x2"]), pd.Series(y, index=range(40, 0, -1))
-    )
-    np.testing.assert_array_equal(table.score_samples(numbers(8)), expected.score_samples(numbers(8)))
+    table = FewShotDetector(model).fit(named(X), pd.Series(y, index=range(40, 0, -1)))
+    np.testing.assert_array_equal(table.score_samples(named(numbers(8))), expected.score_samples(numbers(8)))
 
 
 @pytest.mark.parametrize("kind", [bool, np.int8, np.uint8, float, lambda y: y + 1, lambda y: y * 7 - 3, list])

@@ -100,13 +100,13 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if y is None:
             raise InputError("FewShotDetector requires y to be passed, but the target y is None")
         labels: NDArray[Any] = column_or_1d(y, warn=True)
+        if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+            raise InputError("y contains NaN or infinity; an unlabelled row is -1")
         kind = type_of_target(labels, input_name="y", raise_unknown=True)
         if labels.dtype.kind not in "biuf":
             raise InputError(
                 "labels are numbers: 1 = anomaly, 0 = normal, -1 = unlabelled; give (y == 'your text') * 1"
             )
-        if not np.isfinite(labels.astype(float)).all():
-            raise InputError("y contains NaN or infinity; an unlabelled row is -1")
         values = np.unique(labels)
         if np.isin(values, (NORMAL, ANOMALY, UNLABELLED)).all():
             self.classes_ = np.array([NORMAL, ANOMALY], dtype=labels.dtype)

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -31,7 +30,7 @@ class Encoding:
     dropped: Mapping[str, str]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "dropped", MappingProxyType(dict(self.dropped)))
+        object.__setattr__(self, "dropped", dict(self.dropped))  # plain, so that it can be copied and pickled
         kept = [encoder.name for encoder in self.encoders]
         if not kept or kept != [name for name in self.columns if name not in self.dropped]:
             raise InputError("encoding: its columns and encoders do not agree")
