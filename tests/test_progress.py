@@ -9,7 +9,8 @@ from oddshot.training import Progress, TrainingConfig
 def shown(monkeypatch, *, terminal, enabled=True):
     """What the bar writes during two epochs."""
     stream = io.StringIO()
-    console = Console(file=stream, force_terminal=terminal, width=160)
+    stream.isatty = lambda: terminal
+    console = Console(file=stream, width=160)
     monkeypatch.setattr(progress, "Console", lambda stderr: console)
     with progress.training_bar(TrainingConfig(epochs=9), enabled=enabled) as on_epoch:
         on_epoch(Progress(1, -0.5, 0.7, 0.7, 0))
@@ -18,6 +19,7 @@ def shown(monkeypatch, *, terminal, enabled=True):
 
 
 def test_the_bar_shows_loss_validation_auc_and_time(monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")
     text = shown(monkeypatch, terminal=True)
     assert "epoch 2 of at most 9" in text
     assert "loss -0.625  validation AUC 0.750 (best 0.875)" in text
@@ -27,3 +29,5 @@ def test_the_bar_shows_loss_validation_auc_and_time(monkeypatch):
 def test_there_is_silence_without_a_terminal_and_on_request(monkeypatch):
     assert shown(monkeypatch, terminal=False) == ""
     assert shown(monkeypatch, terminal=True, enabled=False) == ""
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert shown(monkeypatch, terminal=False) == ""

@@ -22,7 +22,8 @@ def training_bar(config: TrainingConfig, *, enabled: bool = True) -> Iterator[Ca
         TextColumn("left"),
         TimeRemainingColumn(),
     )
-    with Bar(*columns, console=console, disable=not (enabled and console.is_terminal), transient=True) as bar:
+    silent = not (enabled and console.file.isatty())  # rich's own is_terminal is true in a log with FORCE_COLOR set
+    with Bar(*columns, console=console, disable=silent, transient=True) as bar:
         line = bar.add_task("", total=config.epochs)
 
         def on_epoch(state: Progress) -> None:
