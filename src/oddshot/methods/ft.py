@@ -53,6 +53,7 @@ class FT(Centered):
 
     @torch.no_grad()
     def _fine_tune(self, support: Rows) -> Weights:
+        # NOTE[PAPER] how it fine-tunes is not stated: as it trains, by Adam at learning rate 1e-3 for the same AUC.
         start = [weight.clone() for weight in shared_weights(self.phi, support.normal.shape[1])]
         return adam(
             start,

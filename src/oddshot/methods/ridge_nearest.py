@@ -49,8 +49,8 @@ class RidgeNearest(Method):
         target = z.new_zeros(z.shape[2])
         target[support.normal.shape[2] :] = 1.0
         ridge = z.square().sum(-1).mean(-1)
-        # NOTE[PAPER] PROTOCOL.md divides both parts by their standard deviation over the queries, which a score of one
-        # row cannot know. Here both are lengths in the space of the rows: the ridge output divided by ‖w‖.
+        # Divided by ‖w‖ the ridge output is a length in the space of the rows, as the distance is: the two can be added
+        # without a scale taken from the queries, so that a row's score does not depend on the rows beside it.
         w = solve_ridge(z, target - target.mean(), ridge + (ridge == 0))
         length = torch.linalg.vector_norm(w, dim=-1, keepdim=True)
         return RidgeNearestScore(w / torch.where(length > 0, length, 1.0), mean, support.normal.double())
