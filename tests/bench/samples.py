@@ -81,18 +81,6 @@ def fleet():
 register_dataset("fleet", fleet, splits=(3, 1, 2))
 '''
 
-# As the command `oddshot bench` does: a mistake of the user's is one line and exit code 2.
-COMMAND = """
-import sys
-from oddshot.cli.bench import bench_app
-from oddshot.errors import InputError
-try:
-    bench_app()
-except InputError as error:
-    print(f"oddshot: {error}", file=sys.stderr)
-    sys.exit(2)
-"""
-
 
 def write_plugin(folder):
     path = folder / "mine.py"
@@ -107,7 +95,7 @@ def make_source(folder):
 
 def bench(*arguments, **options):
     """A bench in a process of its own."""
-    command = [sys.executable, "-c", COMMAND, *map(str, arguments)]
+    command = [sys.executable, "-m", "oddshot", "bench", *map(str, arguments)]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
 
 

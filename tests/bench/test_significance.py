@@ -43,7 +43,7 @@ def test_best_and_what_is_not_different_from_it():
 
 def test_pairs_are_the_splits_that_both_have():
     assert best_or_equal([{0: 0.9, 1: 0.8, 2: 0.95}, {1: 0.81, 2: 0.94, 7: 0.1}, {}]) == [True, True, False]
-    assert best_or_equal([{0: 0.9}, {0: 0.89}]) == [True, False]
+    assert best_or_equal([{0: 0.9}, {0: 0.89}, {0: 0.9}]) == [True, False, True]
     assert best_or_equal([{}, {}]) == [False, False]
 
 

@@ -137,10 +137,7 @@ def _assess(method: Method, support: Rows, query: Rows, n_tasks: int, history: H
 def _run_together(job: Job, numbers: list[int], parts: list[Split]) -> list[Record]:
     """Splits with equal numbers of tasks as replicas of one method; halves of them where the GPU's memory is short."""
     try:
-        kind, config = find_method(job.method), job.settings.method_config(job.method)
-        method = kind(parts[0].training.X.shape[1], config, len(parts))
-        seeds = [split_seed(job.dataset, number, job.settings.seed) for number in numbers]
-        result = evaluate_splits(method, parts, seeds, job.settings, torch.device(job.device))
+        result = _run_replicas(job, numbers, parts)
     except torch.OutOfMemoryError:
         if len(parts) == 1:
             raise
@@ -149,6 +146,13 @@ def _run_together(job: Job, numbers: list[int], parts: list[Split]) -> list[Reco
     torch.cuda.empty_cache()
     half = len(parts) // 2
     return _run_together(job, numbers[:half], parts[:half]) + _run_together(job, numbers[half:], parts[half:])
+
+
+def _run_replicas(job: Job, numbers: list[int], parts: list[Split]) -> Result:
+    kind, config = find_method(job.method), job.settings.method_config(job.method)
+    method = kind(parts[0].training.X.shape[1], config, len(parts))
+    seeds = [split_seed(job.dataset, number, job.settings.seed) for number in numbers]
+    return evaluate_splits(method, parts, seeds, job.settings, torch.device(job.device))
 
 
 def _record(job: Job, split: int, result: Result, place: int) -> Record:

@@ -36,8 +36,8 @@ def best_or_equal(scores: Sequence[dict[int, float]], level: float = LEVEL) -> l
 
 def _equal(a: dict[int, float], b: dict[int, float], level: float) -> bool:
     common = sorted(a.keys() & b.keys())
-    if len(common) < 2:
-        return False
+    if len(common) < 2:  # no test is possible
+        return bool(common) and a[common[0]] == b[common[0]]
     return paired_p_value(np.array([a[s] for s in common]), np.array([b[s] for s in common])) >= level
 
 
