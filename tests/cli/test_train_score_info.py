@@ -383,19 +383,19 @@ def test_ctrl_c_while_training_leaves_the_old_file_and_nothing_else(folder):
     assert sorted(os.listdir()) == before
 
 
-@pytest.mark.parametrize("command", ["demo", "train", "score", "info", "data"])
+@pytest.mark.parametrize("command", ["demo", "train", "score", "info", "data", "bench"])
 def test_every_command_explains_itself_without_loading_torch(command):
     code = "import sys\nfrom oddshot.cli import app\napp([*sys.argv[1:], '--help'], standalone_mode=False)\n"
     code += "assert 'torch' not in sys.modules and 'pandas' not in sys.modules"
     done = subprocess.run([sys.executable, "-c", code, command], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stderr) == (0, "")
     assert "Usage: " in done.stdout
-    assert "Example: oddshot " in done.stdout or command in ("demo", "data")
+    assert "Example: oddshot " in done.stdout or command in ("demo", "data", "bench")
 
 
 def test_help_names_the_commands(oddshot):
     code, output, errors = oddshot("--help")
     assert (code, errors) == (0, [])
-    for command in ("demo", "train", "score", "info", "data"):
+    for command in ("demo", "train", "score", "info", "data", "bench"):
         assert f"\n  {command} " in output
     assert oddshot()[0] == 2
