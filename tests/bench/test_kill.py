@@ -34,24 +34,30 @@ def start(folder, *more, **options):
 
 
 def killed_after(process, lines, seconds):
-    """The text of a bench that is killed some seconds after its first lines."""
+    """The text of a bench that is killed some seconds after its first lines, and with it its workers."""
     seen = [process.stderr.readline() for _ in range(lines)]
     time.sleep(seconds)
     process.send_signal(signal.SIGKILL)
-    return "".join(seen) + process.communicate()[1]
+    text = "".join(seen) + process.communicate()[1]
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline and _alive(process.pid):
+        time.sleep(0.1)
+    assert not _alive(process.pid)
+    return text
 
 
 def test_killed_at_random_moments_it_loses_nothing_and_repeats_nothing(tmp_path):
     rng = np.random.default_rng()
-    slow = ("--splits", N_SPLITS, "--workers", 1, "--set", "quick.pause=0.02")
+    slow = ("--splits", N_SPLITS, "--set", "quick.pause=0.02")
     acknowledged = []
-    for _ in range(3):
-        text = killed_after(start(tmp_path, *slow), lines=2, seconds=rng.uniform(0, 0.4))
+    for workers in (1, 2, 1):
+        process = start(tmp_path, *slow, "--workers", workers, start_new_session=True)
+        text = killed_after(process, lines=2, seconds=rng.uniform(0, 0.3))
         acknowledged += ACKNOWLEDGED.findall(text)
         kept = [(str(found.split), found.method) for found in read_store(tmp_path / "results.db")]
         assert len(kept) == len(set(kept))
         assert set(acknowledged) <= set(kept)
-    process = start(tmp_path, *slow)
+    process = start(tmp_path, *slow, "--workers", 1)
     _, text = process.communicate()
     assert process.returncode == 0, text
     acknowledged += ACKNOWLEDGED.findall(text)
@@ -61,23 +67,8 @@ def test_killed_at_random_moments_it_loses_nothing_and_repeats_nothing(tmp_path)
     assert {run.status for run in found} == {"done"}
 
 
-def test_workers_of_a_killed_bench_end_too(tmp_path):
-    more = ("--splits", N_SPLITS, "--workers", 2, "--set", "quick.pause=0.1")
-    process = start(tmp_path, *more, start_new_session=True)
-    for _ in range(4):
-        process.stderr.readline()
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    process.stdout.close()
-    process.stderr.close()
-    deadline = time.monotonic() + 20
-    while time.monotonic() < deadline and _alive(process.pid):
-        time.sleep(0.1)
-    assert not _alive(process.pid)
-    assert len(read_store(tmp_path / "results.db")) >= 3
-
-
 def _alive(group):
+    """Whether any process of the group is left."""
     try:
         os.killpg(group, 0)
     except ProcessLookupError:

@@ -79,6 +79,12 @@ def test_wrong_rows_are_one_line(arrays, match):
         plugins.DATASETS["wrong"].load()
 
 
+def test_a_reader_that_fails_is_one_line():
+    register_dataset("wrong", lambda: 1 / 0)
+    with pytest.raises(InputError, match="dataset 'wrong': its read failed: ZeroDivisionError: division by zero"):
+        plugins.DATASETS["wrong"].load()
+
+
 def test_settings_from_words():
     settings = make_settings("resampled", ["eigen.units=8", "training.batch_size=9", "sizes.query_normal=3"], epochs=4)
     assert settings.training.epochs == 4

@@ -145,6 +145,8 @@ def test_figures(store, tmp_path):
     assert json.loads((tmp_path / "f.json").read_text())["ranks"]["ranks"]["eigen"] == 1.0
     with pytest.raises(InputError, match="no figure could be drawn"):
         run("figures", "--store", store, "--out", tmp_path / "g", "--only", "normals")
+    with pytest.raises(InputError, match=r"cannot make the folder .*: File exists"):
+        run("figures", "--store", store, "--out", store)
 
 
 def test_figures_run_what_is_missing(tiny, tmp_path):

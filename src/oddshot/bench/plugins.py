@@ -57,7 +57,11 @@ class Registered:
 
     def load(self) -> Dataset:
         """The rows, checked."""
-        arrays = self.read()
+        try:
+            arrays = self.read()
+        except Exception as error:
+            reason = (str(error).splitlines() or [""])[0]
+            raise InputError(f"dataset {self.name!r}: its read failed: {type(error).__name__}: {reason}") from error
         if len(arrays) not in (2, 3):
             raise InputError(
                 f"dataset {self.name!r}: its function gave {len(arrays)} values; expected X, y or X, y, task"

@@ -88,6 +88,7 @@ def _own_tasks(dataset: Dataset, split: int, seed: int, n_training: int | None) 
     if dataset.card.device:
         training, validation, target = leave_out(n_tasks, device_tasks(dataset), rng)
     elif len(devices) > 1:
+        # NOTE[PAPER] one table for all devices (a sample of N-BaIoT): they take turns as the target.
         device = devices[split % len(devices)]
         chosen = [i for i, name in enumerate(dataset.task_names) if name.split("/")[0] == device]
         training, validation, target = leave_out(n_tasks, np.array(chosen, dtype=np.int64), rng)
@@ -96,6 +97,7 @@ def _own_tasks(dataset: Dataset, split: int, seed: int, n_training: int | None) 
     if n_training is not None:
         training = np.sort(rng.permutation(training)[:n_training])
     tasks = [dataset.task == number for number in range(n_tasks)]
+    # NOTE[PAPER] scaling is not stated; the classical columns of Table 1 are near with each task z-scored.
     pool = TaskSet.of([(z_score(dataset.X[rows]), dataset.y[rows]) for rows in tasks])
     return Split(pool.subset(training), pool.subset(validation), pool.subset(target))
 

@@ -19,7 +19,8 @@ from oddshot.methods.contract import Method, Rows
 from oddshot.model.auc import exact_auc
 from oddshot.training import History, train, validation_episodes
 
-EPISODES = 50  # of target tasks in all, at least: several a task where rows are drawn and tasks are few
+# NOTE[PAPER] one episode a target task there; here at least 50 in all where rows are drawn: Landmine has 4 of them.
+EPISODES = 50
 TARGET_STREAM = 3  # apart from the streams that training draws from
 
 

@@ -10,6 +10,11 @@ import typer
 from oddshot.cli.options import JsonFile, write_json
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from oddshot.bench.gallery import Wanted
+    from oddshot.bench.grid import Grid
+    from oddshot.bench.record import Record
     from oddshot.bench.tables import Table
 
 bench_app = typer.Typer(
@@ -211,16 +216,20 @@ def figures(
       oddshot bench figures --store results.db --only tasks --run --data-dir data --datasets glass,wdbc
     """
     from oddshot.bench.export import read_runs
-    from oddshot.bench.gallery import Wanted, draw, parse_figures
+    from oddshot.bench.gallery import Wanted, parse_figures
     from oddshot.bench.grid import Grid
     from oddshot.bench.names import make_settings, parse_datasets, parse_methods
     from oddshot.bench.plugins import open_source
     from oddshot.bench.selection import choose_protocol, parse_where
     from oddshot.bench.session import fill, make_engine
-    from oddshot.bench.sweeping import draw_spaces_figure, grids_behind
+    from oddshot.bench.sweeping import grids_behind
     from oddshot.errors import InputError
 
     names = parse_figures(only)
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot make the folder {out}: {error.strerror}") from error
     source = open_source(data_dir, cache_dir, plugin or [])
     records = read_runs(store) if store.exists() or not run_missing else []
     used, kind = choose_protocol(records, protocol, auc)
@@ -236,21 +245,9 @@ def figures(
         with _stoppable():
             fill(store, grids, make_engine(engine, address, workers, device), device=device, quiet=quiet)
         records = read_runs(store)
-    out.mkdir(parents=True, exist_ok=True)
-    figures: dict[str, Any] = {}
-    for name in names:
-        path = out / f"{name}.png"
-        try:
-            if name == "spaces":
-                figures[name] = draw_spaces_figure(path, grid, device if run_missing else None)
-            else:
-                figures[name] = draw(name, records, wanted, path)
-        except InputError as error:
-            typer.echo(f"{name}: not drawn: {error}", err=True)
-        else:
-            typer.echo(f"drawn: {path}")
-    write_json(json_file, {"protocol": used, "auc": kind, **figures})
-    if not figures:
+    drawn = _draw(names, out, records, wanted, grid, device if run_missing else None)
+    write_json(json_file, {"protocol": used, "auc": kind, **drawn})
+    if not drawn:
         raise InputError("no figure could be drawn")
 
 
@@ -297,6 +294,27 @@ def _stoppable() -> Iterator[None]:
     except KeyboardInterrupt:
         typer.echo("stopped; finished runs are kept, the same command goes on from there", err=True)
         raise typer.Exit(130) from None
+
+
+def _draw(
+    names: "Sequence[str]", out: Path, records: "Sequence[Record]", wanted: "Wanted", grid: "Grid", device: str | None
+) -> dict[str, Any]:
+    """Every figure that can be drawn, with its numbers; a line for each that cannot. device: None to train nothing."""
+    from oddshot.bench.gallery import draw
+    from oddshot.bench.sweeping import draw_spaces_figure
+    from oddshot.errors import InputError
+
+    drawn: dict[str, Any] = {}
+    for name in names:
+        path = out / f"{name}.png"
+        try:
+            of_spaces = name == "spaces"
+            drawn[name] = draw_spaces_figure(path, grid, device) if of_spaces else draw(name, records, wanted, path)
+        except InputError as error:
+            typer.echo(f"{name}: not drawn: {error}", err=True)
+        else:
+            typer.echo(f"drawn: {path}")
+    return drawn
 
 
 def _show(table: "Table", form: str | None, out: Path | None) -> None:
