@@ -18,14 +18,13 @@ def full_projection(z_normal: Tensor, z_anomaly: Tensor, eta: Tensor) -> Tensor:
     half = torch.linalg.solve_triangular(L, S_A, upper=False)
     whitened = torch.linalg.solve_triangular(L, half.mT, upper=False)
     v = torch.linalg.eigh((whitened + whitened.mT) / 2).eigenvectors[..., -1:]
-    return torch.linalg.solve_triangular(L.mT, v, upper=True).squeeze(-1)
+    w: Tensor = torch.linalg.solve_triangular(L.mT, v, upper=True).squeeze(-1)
+    return w
 
 
 def run() -> list[Verdict]:
     generator = torch.Generator().manual_seed(0)
-    normal, anomaly = (
-        torch.randn(TASKS, n, J, generator=generator, requires_grad=True) for n in (N_NORMAL, N_ANOMALY)
-    )
+    normal, anomaly = (torch.randn(TASKS, n, J, generator=generator, requires_grad=True) for n in (N_NORMAL, N_ANOMALY))
     eta = torch.ones(TASKS)
 
     def forward_backward(solve: object) -> None:

@@ -104,10 +104,10 @@ def ridge_weights(rows, targets, ridge):
 
 
 def ridge_head_score(phi, normal, anomaly, x, ridge, scale):
-    """R2D2: ridge regression of ±1 on the embedding with a constant."""
-    rows = np.stack([np.append(feed_forward(phi, row), 1.0) for row in (*normal, *anomaly)])
+    """R2D2: ridge regression of ±1 on the embedding."""
+    rows = np.stack([feed_forward(phi, row) for row in (*normal, *anomaly)])
     w = ridge_weights(rows, [-1.0] * len(normal) + [1.0] * len(anomaly), ridge)
-    return scale * (w @ np.append(feed_forward(phi, x), 1.0))
+    return scale * (w @ feed_forward(phi, x))
 
 
 def ridge_and_nearest(normal, anomaly, x):

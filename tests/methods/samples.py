@@ -7,7 +7,7 @@ import torch
 from oddshot.methods import METHODS
 from oddshot.methods.contract import Rows
 
-SMALL = {"units": 12, "layers": 3, "layers_f": 2, "layers_g": 2, "layers_phi": 3} | {
+SMALL = {"units": 12, "layers": 4, "layers_f": 3, "layers_g": 3, "layers_phi": 4} | {
     "trees": 5,
     "chunk_tasks": 2,
     "inner_steps": 2,

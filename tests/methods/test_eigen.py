@@ -11,7 +11,7 @@ from oddshot.methods.woanomaly import WoAnomaly, WoAnomalyConfig
 from oddshot.methods.wonn import WoNN, WoNNConfig
 from tests import references
 
-SMALL = {"units": 12, "layers_f": 2, "layers_g": 2, "layers_phi": 3}
+SMALL = {"units": 12, "layers_f": 3, "layers_g": 3, "layers_phi": 4}
 
 
 def random_rows(seed, replicas=2, tasks=3, n_normal=5, n_anomaly=2, M=4):
@@ -44,6 +44,7 @@ def eigen_score(method, replica, normal, anomaly, query):
 
     eta = method.config.eta_floor + np.exp(float(method.log_eta[replica].detach()))
     w = references.projection(np.stack([embed(x) for x in normal]), np.stack([embed(x) for x in anomaly]), eta)
+    w = w / np.linalg.norm(w)
     return [references.anomaly_score(w, embed(x)) for x in query]
 
 
@@ -112,7 +113,7 @@ def test_without_network_is_the_projection_of_the_attributes():
     scores = method.adapt(support)(query).detach()
     c, eta = method.center[0].numpy(), method.config.eta_floor + np.exp(float(method.log_eta[0].detach()))
     w = references.projection(support.normal[0, 1].numpy() - c, support.anomaly[0, 1].numpy() - c, eta)
-    expected = [references.anomaly_score(w, x - c) for x in query[0, 1].numpy()]
+    expected = [references.anomaly_score(w / np.linalg.norm(w), x - c) for x in query[0, 1].numpy()]
     np.testing.assert_allclose(scores[0, 1], expected, rtol=1e-8)
 
 
@@ -212,7 +213,7 @@ def test_eta_stays_above_its_floor():
 
 
 @pytest.mark.parametrize(
-    "settings", [{"units": 0}, {"layers_phi": 1}, {"dropout": 1.0}, {"dropout": -0.1}, {"eta": 0.0}, {"eta_floor": 0.0}]
+    "settings", [{"units": 0}, {"layers_phi": 2}, {"dropout": 1.0}, {"dropout": -0.1}, {"eta": 0.0}, {"eta_floor": 0.0}]
 )
 def test_wrong_settings_are_refused(settings):
     name = next(iter(settings))
@@ -222,6 +223,6 @@ def test_wrong_settings_are_refused(settings):
 
 def test_wrong_settings_of_the_other_forms_are_refused():
     with pytest.raises(InputError, match="n_projected"):
-        WoAnomalyConfig(units=8, n_projected=9)
+        WoAnomalyConfig(n_projected=0)
     with pytest.raises(InputError, match="eta"):
         WoNNConfig(eta=-1.0)

@@ -7,6 +7,7 @@ from typing import NoReturn, TextIO
 
 import typer
 
+from oddshot.cli.bench import bench_app
 from oddshot.cli.data import data_app
 from oddshot.cli.demo import demo
 from oddshot.cli.info import info
@@ -29,6 +30,7 @@ app = typer.Typer(
 for command in (demo, train, score, info):
     app.command()(command)
 app.add_typer(data_app, name="data")
+app.add_typer(bench_app, name="bench")
 
 
 def main() -> NoReturn:

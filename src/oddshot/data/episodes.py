@@ -107,7 +107,8 @@ def draw_episode(pool: TaskSet, tasks: Ints, sizes: EpisodeSizes, rule: Rule, rn
             place = np.broadcast_to(np.arange(size), (len(tasks), size))
         else:
             place = draw_without_replacement(count[tasks], size, rng)
-        return pool.order[start[tasks, None] + place]
+        chosen: Ints = pool.order[start[tasks, None] + place]
+        return chosen
 
     normal = rows(pool.normal_start, pool.normal_count, sizes.normal)
     anomaly = rows(pool.anomaly_start, pool.anomaly_count, sizes.anomaly)

@@ -20,7 +20,7 @@ class Mixing:
         """rows: [n, M], centred."""
         self._seed = seed
         # Σ = Lᵀ L: the variances of the mixed columns are the squared column norms of L A.
-        self._L = np.linalg.qr(rows / np.sqrt(len(rows)), mode="r").astype(np.float32)
+        self._L = np.asarray(np.linalg.qr(rows / np.sqrt(len(rows)), mode="r"), dtype=np.float32)
         M = rows.shape[1]
         self._cache = self._derive(np.arange(n_tasks)) if n_tasks * M * M * 4 <= CACHE_BYTES else None
 

@@ -1,5 +1,6 @@
 """`eigen`: the proposed method (Sec. 3.2), a task-specific embedding and a closed-form one-dimensional projection."""
 
+import math
 from dataclasses import dataclass
 
 import torch
@@ -8,7 +9,7 @@ from torch import Tensor, nn
 from oddshot.methods.contract import Distance, Rows
 from oddshot.methods.represented import Represented, RepresentedConfig
 from oddshot.methods.settings import require_positive
-from oddshot.model.projection import fit_projection
+from oddshot.model.projection import fit_projection, to_unit_length
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class Eigen(Represented):
     def __init__(self, n_attributes: int, config: EigenConfig, replicas: int = 1) -> None:
         super().__init__(n_attributes, config, replicas)
         # NOTE[PAPER] how η > 0 is kept is not stated: η = floor + exp(log η).
-        self.log_eta = nn.Parameter(torch.full((replicas,), config.eta).log())
+        self.log_eta = nn.Parameter(torch.full((replicas,), math.log(config.eta)))
 
     def adapt(self, support: Rows) -> Distance:
         """Solve Eq. 3 for each task; N_A may be any number from 1 up."""
@@ -40,7 +41,7 @@ class Eigen(Represented):
         r = self.represent(support)
         z = self.embed(support.joined(), r)
         n_normal = support.normal.shape[2]
-        w = fit_projection(z[:, :, :n_normal], z[:, :, n_normal:], self.eta())
+        w = to_unit_length(fit_projection(z[:, :, :n_normal], z[:, :, n_normal:], self.eta()))
         offset = (w * self.center[:, None]).sum(-1, keepdim=True)
         return Distance(self.phi, r, self._fold(w), offset)
 

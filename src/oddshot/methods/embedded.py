@@ -13,14 +13,14 @@ from oddshot.model.networks import Network
 
 @dataclass(frozen=True)
 class EmbeddedConfig:
-    """The paper's network (Sec. 4.3), the same as φ in the proposed method but for its input."""
+    """The paper's network (Sec. 4.3), the same as φ in the proposed method but for its input; layers as there."""
 
     units: int = 256
     layers: int = 4
     dropout: float = 0.1
 
     def __post_init__(self) -> None:
-        require_at_least(self, units=1, layers=1)
+        require_at_least(self, units=1, layers=2)
         require_dropout(self)
 
 
@@ -32,7 +32,7 @@ class Embedded(Method):
 
     def __init__(self, n_attributes: int, config: EmbeddedConfig, replicas: int = 1) -> None:
         super().__init__(n_attributes, config, replicas)
-        sizes = [n_attributes] + [config.units] * config.layers
+        sizes = [n_attributes] + [config.units] * (config.layers - 1)
         self.phi = Network(sizes, replicas=replicas, bias=self.bias, dropout=config.dropout)
 
 

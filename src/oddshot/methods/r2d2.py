@@ -1,5 +1,6 @@
 """`r2d2`: ridge regression differentiable discriminator (Bertinetto et al., 2019), a last layer solved per task."""
 
+import math
 from dataclasses import dataclass
 
 import torch
@@ -8,6 +9,7 @@ from torch import Tensor, nn
 from oddshot.methods.contract import Linear, Rows
 from oddshot.methods.embedded import Embedded, EmbeddedConfig
 from oddshot.methods.settings import require_positive
+from oddshot.model.projection import solve_regularised
 
 
 @dataclass(frozen=True)
@@ -31,19 +33,20 @@ class R2D2(Embedded):
 
     def __init__(self, n_attributes: int, config: R2D2Config, replicas: int = 1) -> None:
         super().__init__(n_attributes, config, replicas)
-        self.log_ridge = nn.Parameter(torch.full((replicas,), config.ridge).log())
+        self.log_ridge = nn.Parameter(torch.full((replicas,), math.log(config.ridge)))
         # NOTE[PAPER] its authors learn a bias of the output too; it cancels in the AUC and has no gradient.
-        self.log_scale = nn.Parameter(torch.full((replicas,), config.scale).log())
+        self.log_scale = nn.Parameter(torch.full((replicas,), math.log(config.scale)))
 
     def adapt(self, support: Rows) -> Linear:
-        """Ridge regression of −1 (normal) and 1 (anomaly) on the embedding with a constant 1 joined to it."""
+        """Ridge regression of −1 (normal) and 1 (anomaly) on the embedding."""
         self.check_support(support, anomaly=1)
-        z = nn.functional.pad(self.phi(support.joined()).double(), (0, 1), value=1.0)
+        # NOTE[PAPER] no constant joins the embedding: it validates worse, and the network has biases of its own.
+        z = self.phi(support.joined()).double()
         target = z.new_ones(z.shape[2])
         target[: support.normal.shape[2]] = -1.0
         ridge = self.config.ridge_floor + self.log_ridge.double().exp()
         w = solve_ridge(z, target, ridge[:, None]) * self.log_scale.double().exp()[:, None, None]
-        return Linear.of(self.phi, w[..., :-1], w[..., -1:])
+        return Linear.of(self.phi, w, torch.zeros_like(w[..., :1]))
 
 
 def solve_ridge(z: Tensor, target: Tensor, ridge: Tensor) -> Tensor:
@@ -51,10 +54,5 @@ def solve_ridge(z: Tensor, target: Tensor, ridge: Tensor) -> Tensor:
 
     z: [..., N, J], target: [..., N], ridge: [...], above 0, float64. Returns w: [..., J].
     """
-    gram = z @ z.mT
-    # Where λ is lost beside huge rows, a trace of the diagonal keeps the Cholesky factor.
-    least = 1e-13 * gram.diagonal(dim1=-2, dim2=-1).amax(-1)
-    gram = gram + (ridge + least)[..., None, None] * torch.eye(z.shape[-2], dtype=z.dtype, device=z.device)
     target = target.expand(z.shape[:-1]).unsqueeze(-1)
-    dual: Tensor = torch.cholesky_solve(target, torch.linalg.cholesky(gram))
-    return (z.mT @ dual).squeeze(-1)
+    return (z.mT @ solve_regularised(z @ z.mT, ridge, target)).squeeze(-1)

@@ -12,7 +12,7 @@ from oddshot.model.networks import Network
 
 @dataclass(frozen=True)
 class RepresentedConfig:
-    """The paper's networks (Sec. 4.3)."""
+    """The paper's networks (Sec. 4.3). Layers are counted with the input: three layers are two weight matrices."""
 
     units: int = 256
     layers_f: int = 3
@@ -21,7 +21,7 @@ class RepresentedConfig:
     dropout: float = 0.1
 
     def __post_init__(self) -> None:
-        require_at_least(self, units=1, layers_f=1, layers_g=1, layers_phi=2)
+        require_at_least(self, units=1, layers_f=2, layers_g=2, layers_phi=3)
         require_dropout(self)
 
 
@@ -62,5 +62,6 @@ class Represented(Method):
         return size
 
     def _network(self, n_in: int, layers: int, bias: bool = True) -> Network:
+        # NOTE[PAPER] whether "four-layered" counts the input is not stated; so it validates better.
         units, dropout = self.config.units, self.config.dropout
-        return Network([n_in] + [units] * layers, replicas=self.replicas, bias=bias, dropout=dropout)
+        return Network([n_in] + [units] * (layers - 1), replicas=self.replicas, bias=bias, dropout=dropout)

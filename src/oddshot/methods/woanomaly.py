@@ -5,22 +5,25 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from oddshot.errors import InputError
 from oddshot.methods.contract import Distance, Rows, ScoreFunction
 from oddshot.methods.eigen import Eigen, EigenConfig
+from oddshot.methods.settings import require_at_least
 from oddshot.model.projection import fit_normal_projection
 
 
 @dataclass(frozen=True)
 class WoAnomalyConfig(EigenConfig):
-    """As the proposed method's; n_projected is K, the width of the projected space (0: as wide as φ)."""
+    """As the proposed method's; n_projected is K, the width of the projected space.
 
-    n_projected: int = 0
+    eta is the ridge: small, as the paper has none, and the embeddings are small at first.
+    """
+
+    eta: float = 0.01
+    n_projected: int = 1
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not 0 <= self.n_projected <= self.units:
-            raise InputError(f"n_projected is {self.n_projected}; it must be between 0 and units = {self.units}")
+        require_at_least(self, n_projected=1)
 
 
 class WoAnomaly(Eigen):
@@ -29,6 +32,12 @@ class WoAnomaly(Eigen):
     name = "woanomaly"
     config_type = WoAnomalyConfig
     config: WoAnomalyConfig
+
+    @torch.no_grad()
+    def fix_center(self, support: Rows, normal: Tensor) -> None:
+        """1 in each of the K coordinates."""
+        # NOTE[PAPER] how a centre in the projected space is found is not stated. W follows any: only ‖c‖² = K matters.
+        self.center.fill_(1.0)
 
     def adapt(self, support: Rows) -> Distance:
         """Least squares on the normal support rows; anomalous ones are not looked at."""
@@ -45,4 +54,4 @@ class WoAnomaly(Eigen):
         return torch.zeros_like(high), high
 
     def _center_size(self) -> int:
-        return self.config.n_projected or self.config.units
+        return self.config.n_projected

@@ -1,5 +1,6 @@
 """`wonn`: the proposed method without neural networks, on the raw attributes (Table 2)."""
 
+import math
 from dataclasses import dataclass
 
 import torch
@@ -7,7 +8,7 @@ from torch import Tensor, nn
 
 from oddshot.methods.contract import Distance, Method, Rows, ScoreFunction
 from oddshot.methods.settings import require_positive
-from oddshot.model.projection import fit_projection, solve_S_N
+from oddshot.model.projection import fit_projection, solve_S_N, to_unit_length
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class WoNN(Method):
 
     def __init__(self, n_attributes: int, config: WoNNConfig, replicas: int = 1) -> None:
         super().__init__(n_attributes, config, replicas)
-        self.log_eta = nn.Parameter(torch.full((replicas,), config.eta).log())
+        self.log_eta = nn.Parameter(torch.full((replicas,), math.log(config.eta)))
         self.center: Tensor
         self.register_buffer("center", torch.zeros(replicas, n_attributes))
 
@@ -45,7 +46,8 @@ class WoNN(Method):
         if support.anomaly.shape[2] == 0:
             W = self._whiten(support.normal - center, eta)
         else:
-            W = fit_projection(support.normal - center, support.anomaly - center, eta).unsqueeze(-1)
+            w = fit_projection(support.normal - center, support.anomaly - center, eta)
+            W = to_unit_length(w).unsqueeze(-1)
         offset = (center.double() @ W).squeeze(2)
         return Distance(None, None, W.to(support.normal.dtype), offset)
 

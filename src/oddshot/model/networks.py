@@ -25,15 +25,14 @@ class Network(nn.Module):
         self.noise: torch.Generator | None = None  # where dropout draws from; training sets it
 
     def initialise(self, generators: Sequence[torch.Generator]) -> None:
-        """Glorot normal weights and zero biases, each replica from a generator of its own (on the CPU)."""
-        # NOTE[PAPER] the initialisation is not stated; this one comes nearest to Table 1.
+        """PyTorch's own: uniform within ±1/√in, each replica from a generator of its own (on the CPU)."""
+        # NOTE[PAPER] the initialisation is not stated; this one validates best, and it is PyTorch's default.
         with torch.no_grad():
-            for weight in self.weights:
-                std = math.sqrt(2.0 / (weight.shape[1] + weight.shape[2]))
-                for replica, generator in zip(weight, generators, strict=True):
-                    replica.copy_(torch.randn(replica.shape, generator=generator) * std)
-            for bias in self.biases or ():
-                bias.zero_()
+            for k, weight in enumerate(self.weights):
+                bound = 1.0 / math.sqrt(weight.shape[1])
+                for parameter in (weight,) if self.biases is None else (weight, self.biases[k]):
+                    for replica, generator in zip(parameter, generators, strict=True):
+                        replica.copy_(torch.empty(replica.shape).uniform_(-bound, bound, generator=generator))
 
     def forward(self, x: Tensor, r: Tensor | None = None) -> Tensor:
         """x: [R, T, N, in], r: [R, T, H] joined to every row of its task. Returns [R, T, N, out]."""
@@ -63,14 +62,16 @@ class Network(nn.Module):
     def _layer(self, k: int, x: Tensor) -> Tensor:
         flat, weight = x.flatten(1, 2), self.weights[k]
         out = torch.bmm(flat, weight) if self.biases is None else torch.baddbmm(self.biases[k], flat, weight)
-        return out.unflatten(1, x.shape[1:3])
+        rows: Tensor = out.unflatten(1, x.shape[1:3])
+        return rows
 
     def _first_layer(self, x: Tensor, r: Tensor) -> Tensor:
         weight, n = self.weights[0], x.shape[-1]
         of_task = torch.bmm(r, weight[:, n:])
         if self.biases is not None:
             of_task = of_task + self.biases[0]
-        return torch.bmm(x.flatten(1, 2), weight[:, :n]).unflatten(1, x.shape[1:3]) + of_task.unsqueeze(2)
+        of_rows: Tensor = torch.bmm(x.flatten(1, 2), weight[:, :n]).unflatten(1, x.shape[1:3])
+        return of_rows + of_task.unsqueeze(2)
 
 
 def drop(x: Tensor, rate: float, noise: torch.Generator | None) -> Tensor:

@@ -4,6 +4,8 @@ Everything here runs in float64, whatever comes in: the matrices are small, and 
 factor of S_N.
 """
 
+import math
+
 import torch
 from torch import Tensor
 
@@ -21,7 +23,6 @@ def fit_projection(z_normal: Tensor, z_anomaly: Tensor, eta: Tensor) -> Tensor:
     n_anomaly, n_dims = z_anomaly.shape[-2:]
     if n_anomaly > n_dims and not z_anomaly.requires_grad:
         z_anomaly, n_anomaly = _compress(z_anomaly), n_dims
-    # NOTE[PAPER] Eq. 3 leaves the length of w open, the sigmoid of Eq. 9 does not.
     # S_A has rank N_A at most, so the J x J problem of Eq. 6 is an N_A x N_A one; for N_A = 1 this is Eq. 7.
     z_anomaly = z_anomaly / n_anomaly**0.5
     solved = solve_S_N(z_normal, eta, z_anomaly.mT)  # [..., J, N_A]
@@ -29,6 +30,13 @@ def fit_projection(z_normal: Tensor, z_anomaly: Tensor, eta: Tensor) -> Tensor:
         return solved.squeeze(-1)
     u = top_eigenvector(z_anomaly @ solved)
     return (solved @ u.unsqueeze(-1)).squeeze(-1)
+
+
+def to_unit_length(w: Tensor) -> Tensor:
+    """w / ‖w‖, and 0 where w is 0 (there with a finite gradient). w: [..., J]."""
+    # NOTE[PAPER] Eq. 3 leaves the length of w open, the sigmoid of Eq. 9 does not: length 1 validates best.
+    length = w.norm(dim=-1, keepdim=True)
+    return w / torch.where(length > 0, length, torch.ones_like(length))
 
 
 def solve_S_N(z_normal: Tensor, eta: Tensor, b: Tensor) -> Tensor:
@@ -40,9 +48,10 @@ def solve_S_N(z_normal: Tensor, eta: Tensor, b: Tensor) -> Tensor:
     ridge = eta[..., None, None]
     z = z_normal / n_normal**0.5
     if n_normal >= n_dims:
-        return _solve(z.mT @ z, eta, b)
+        return solve_regularised(z.mT @ z, eta, b)
     # Woodbury: S_N⁻¹ = (I − Zᵀ (Z Zᵀ + η I)⁻¹ Z) / η needs the Cholesky factor of an N_N x N_N matrix only.
-    return (b - z.mT @ _solve(z @ z.mT, eta, z @ b)) / ridge
+    within: Tensor = z.mT @ solve_regularised(z @ z.mT, eta, z @ b)
+    return (b - within) / ridge
 
 
 def fit_normal_projection(phi_normal: Tensor, ridge: Tensor) -> Tensor:
@@ -71,10 +80,11 @@ def top_eigenvector(a: Tensor) -> Tensor:
     # P A u = λ P u = 0: the second term is 0 in value and carries the whole gradient.
     au = a @ u.unsqueeze(-1)
     change: Tensor = turn @ (vectors.mT @ (au - au.detach()))
-    return u + change.squeeze(-1)
+    moved: Tensor = u + change.squeeze(-1)
+    return moved
 
 
-def _solve(gram: Tensor, eta: Tensor, b: Tensor) -> Tensor:
+def solve_regularised(gram: Tensor, eta: Tensor, b: Tensor) -> Tensor:
     """(gram + η I)⁻¹ b. gram: [..., n, n], positive semi-definite; eta: [...]; b: [..., n, K]. Returns [..., n, K]."""
     # Where η is lost in the rounding of huge entries, a trace of the matrix itself keeps it positive definite.
     trace = gram.detach().diagonal(dim1=-2, dim2=-1).sum(-1)
@@ -91,4 +101,5 @@ def _solve(gram: Tensor, eta: Tensor, b: Tensor) -> Tensor:
 def _compress(z: Tensor) -> Tensor:
     """J rows with the same second moment: R' with R'ᵀ R' / J = Zᵀ Z / N. z: [..., N, J], N > J. Returns [..., J, J]."""
     n, n_dims = z.shape[-2:]
-    return torch.linalg.qr(z, mode="r").R * (n_dims / n) ** 0.5
+    R: Tensor = torch.linalg.qr(z, mode="r").R
+    return R * math.sqrt(n_dims / n)

@@ -85,18 +85,16 @@ def train(
     held_out = validation_episodes(validation, sizes, rule, device, [stream[2] for stream in streams])
     validate = Validator(method, *held_out)
     keeper = BestWeights(method, config.patience)
-    if not list(method.parameters()):
-        keeper.update(0, validate())
-    else:
-        step = Stepper(method, config.learning_rate, noise)
-        for epoch in range(1, config.epochs + 1):
-            loss = _train_epoch(method, episodes, everyone, draw_rngs, step, config.batch_size)
-            auc = validate()
-            keeper.update(epoch, auc)
-            if on_epoch is not None:
-                on_epoch(Progress(epoch, float(loss), float(auc.mean()), float(keeper.best_auc.mean()), keeper.waited))
-            if keeper.all_stopped:
-                break
+    keeper.update(0, validate())  # training may only make it worse: the initial weights are a candidate too
+    step = Stepper(method, config.learning_rate, noise)
+    for epoch in range(1, config.epochs + 1 if step.learns else 1):
+        loss = _train_epoch(method, episodes, everyone, draw_rngs, step, config.batch_size)
+        auc = validate()
+        keeper.update(epoch, auc)
+        if on_epoch is not None:
+            on_epoch(Progress(epoch, float(loss), float(auc.mean()), float(keeper.best_auc.mean()), keeper.waited))
+        if keeper.all_stopped:
+            break
     keeper.restore()
     method.set_noise(None)
     method.eval()

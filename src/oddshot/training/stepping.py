@@ -1,5 +1,7 @@
 """One optimisation step over a batch of episodes; on CUDA it is recorded once and replayed."""
 
+import gc
+import warnings
 from collections.abc import Callable
 
 import torch
@@ -14,9 +16,11 @@ class Stepper:
     """Loss, gradients and Adam for all replicas at once (Alg. 1, lines 7-9)."""
 
     def __init__(self, method: Method, learning_rate: float, noise: torch.Generator) -> None:
-        self.method, self.noise = method, noise
+        self.method, self.noise = method, noise  # noise: where dropout draws from
         on_cuda = noise.device.type == "cuda"
-        self.optimizer = torch.optim.Adam(method.parameters(), lr=learning_rate, capturable=on_cuda)
+        parameters = list(method.parameters())
+        self.learns = bool(parameters)
+        self.optimizer = torch.optim.Adam(parameters or [torch.empty(0)], lr=learning_rate, capturable=on_cuda)
         self.recordings: dict[tuple[torch.Size, ...], Recording] | None = {} if on_cuda else None
 
     def __call__(self, support: Rows, query: Rows) -> Tensor:
@@ -26,7 +30,7 @@ class Stepper:
         inputs = (*support, *query)
         key = tuple(tensor.shape for tensor in inputs)
         if key not in self.recordings:
-            self.recordings[key] = Recording(self._step_flat, self._forget_gradients, self.noise)
+            self.recordings[key] = Recording(self._step_flat, self._forget_gradients, self.noise, self._renew_noise)
         return self.recordings[key](*inputs)
 
     def _step_flat(self, *inputs: Tensor) -> Tensor:
@@ -42,6 +46,11 @@ class Stepper:
     def _forget_gradients(self) -> None:
         self.optimizer.zero_grad(set_to_none=True)
 
+    def _renew_noise(self) -> None:
+        """A generator that was part of a broken recording cannot be drawn from any more."""
+        self.noise = torch.Generator(self.noise.device).manual_seed(self.noise.initial_seed() + 1)
+        self.method.set_noise(self.noise)
+
 
 class Recording:
     """A function of tensors on CUDA: run as it is at first, then recorded as a graph and replayed.
@@ -50,10 +59,14 @@ class Recording:
     """
 
     def __init__(
-        self, function: Callable[..., Tensor], before: Callable[[], None], noise: torch.Generator | None = None
+        self,
+        function: Callable[..., Tensor],
+        before: Callable[[], None] = lambda: None,
+        noise: torch.Generator | None = None,
+        on_refusal: Callable[[], None] = lambda: None,
     ) -> None:
-        self.function, self.before, self.noise = function, before, noise
-        self.calls = 0
+        self.function, self.before, self.noise, self.on_refusal = function, before, noise, on_refusal
+        self.calls, self.refused = 0, False
         self.graph: torch.cuda.CUDAGraph | None = None
         self.inputs: tuple[Tensor, ...] = ()
         self.output = torch.empty(0)
@@ -61,15 +74,15 @@ class Recording:
     def __call__(self, *inputs: Tensor) -> Tensor:
         """The function's value; a later call overwrites it."""
         self.calls += 1
-        if self.calls <= WARM_UP:
+        if self.calls <= WARM_UP or self.refused:
             return self._on_side_stream(inputs)
-        if self.graph is None:
-            self._record(inputs)
+        if self.graph is None and not self._record(inputs):
+            return self._on_side_stream(inputs)
         for kept, new in zip(self.inputs, inputs, strict=True):
             if kept is not new:
                 kept.copy_(new)
-        assert self.graph is not None
-        self.graph.replay()
+        if self.graph is not None:
+            self.graph.replay()
         return self.output
 
     def _on_side_stream(self, inputs: tuple[Tensor, ...]) -> Tensor:
@@ -80,11 +93,24 @@ class Recording:
         main.wait_stream(stream)
         return output
 
-    def _record(self, inputs: tuple[Tensor, ...]) -> None:
+    def _record(self, inputs: tuple[Tensor, ...]) -> bool:
+        """Whether it worked: a few CUDA functions refuse to be recorded, and all still run as they are."""
         self.inputs = tuple(tensor.clone() for tensor in inputs)
-        self.graph = torch.cuda.CUDAGraph()
+        graph = torch.cuda.CUDAGraph()
         if self.noise is not None:
-            self.graph.register_generator_state(self.noise)
+            graph.register_generator_state(self.noise)
         self.before()  # gradients that stand outside the graph must not be added to
-        with torch.cuda.graph(self.graph):
-            self.output = self.function(*self.inputs)
+        gc.collect()
+        gc.disable()  # memory that is freed while recording breaks the recording
+        try:
+            with torch.cuda.graph(graph):
+                self.output = self.function(*self.inputs)
+        except RuntimeError as error:
+            self.refused = True
+            self.on_refusal()
+            warnings.warn(f"a step runs without a CUDA graph: {str(error).splitlines()[0]}", stacklevel=2)
+            return False
+        finally:
+            gc.enable()
+        self.graph = graph
+        return True

@@ -25,7 +25,7 @@ class Validator:
     def __init__(self, method: Method, support: Rows, query: Rows) -> None:
         self.method, self.support, self.query = method, support, query
         on_cuda = support.normal.device.type == "cuda"
-        self.recording = Recording(self._auc, lambda: None) if on_cuda else None
+        self.recording = Recording(self._auc) if on_cuda else None
 
     def __call__(self) -> Tensor:
         """[R], at the weights as they are now."""
