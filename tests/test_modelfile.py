@@ -206,7 +206,7 @@ def broken_encoding(**changes):
         ({"config": config(units="16")}, ""),
         ({"config": config(units=16.5)}, ""),
         ({"config": config(layers_phi=10**9)}, "layers_phi is 1000000000"),
-        ({"config": config(layers_f=2)}, "f.weights.2"),
+        ({"config": config(layers_f=2)}, "f.weights.1"),
         ({"config": config(colour="red")}, "colour"),
         ({"config": config(dropout=NAN)}, "dropout is nan"),
         ({"config": config(eta=None)}, ""),

@@ -85,6 +85,18 @@ def test_csv_with_one_column(write: Write) -> None:
     assert read_table(write("a.csv", "a\n1\n2\n")).to_pydict() == {"a": [1, 2]}
 
 
+@pytest.mark.parametrize(
+    ("start", "end", "kind"), [("1", "1.5", pa.float64()), ("", "7", pa.int64()), ("1", "x", None)]
+)
+def test_csv_whose_end_is_not_like_its_start(write: Write, start: str, end: str, kind: pa.DataType | None) -> None:
+    path = write("a.csv", "a,b\n" + f"{start},some text to fill the file\n" * 150_000 + f"{end},\n")
+    column = read_table(path)["a"]
+    assert len(column) == 150_001
+    assert column.type == (kind or column.type)
+    assert str(column[-1].as_py()) == end
+    assert column[0].as_py() in (1, "1", None)
+
+
 def test_row_index_of_pandas_is_ignored_with_a_notice(tmp_path: Path) -> None:
     frame = pd.DataFrame({"a": [1, 2]}, index=[3, 5])
     frame.to_csv(tmp_path / "a.csv")
@@ -139,9 +151,12 @@ def test_stream_needs_constant_memory(tmp_path: Path, suffix: str) -> None:
 
 
 def test_types_are_stable_across_chunks(write: Write) -> None:
-    path = write("a.csv", "n,t\n" + "1,5\n" * 3 + ",\n" * 3 + "2.5,x\n" * 3)
-    types = {tuple(chunk.schema.types) for chunk in stream_table(path, 3, {"n": "number", "t": "category"})}
-    assert types == {(pa.float64(), pa.string())}
+    content = "n,b,t,d\n" + "1,0,5,2024-01-31\n" * 3 + ",,,\n" * 3 + "2.5,true,x,12:30\n" * 3 + " 7 ,1.0,y,\n" * 3
+    kinds = {"n": "number", "b": "boolean", "t": "category", "d": "date"}
+    chunks = list(stream_table(write("a.csv", content), 3, kinds))
+    expected = (pa.float64(), pa.bool_(), pa.dictionary(pa.int32(), pa.string()), pa.string())
+    assert {tuple(chunk.schema.types) for chunk in chunks} == {expected}
+    assert [chunk["b"][0].as_py() for chunk in chunks] == [False, None, True, True]
 
 
 # Bad files: the whole message, for reading at once and in chunks
