@@ -19,7 +19,7 @@ from oddshot.spaces import Spaces
 from oddshot.training import Progress, TrainingConfig, evaluate, train, validation_episodes
 
 TRAINING, VALIDATION, TARGET = 400, 50, 50  # tasks, as in the paper
-CONFIG = TrainingConfig(epochs=100, patience=30)
+CONFIG = TrainingConfig(epochs=60, patience=20)
 RIVALS = {"LR": "lr", "OSVM": "osvm", "KNN": "knn"}
 
 
