@@ -31,3 +31,17 @@ def test_there_is_silence_without_a_terminal_and_on_request(monkeypatch):
     assert shown(monkeypatch, terminal=True, enabled=False) == ""
     monkeypatch.setenv("FORCE_COLOR", "1")
     assert shown(monkeypatch, terminal=False) == ""
+
+
+def test_the_bar_of_scoring_counts_rows_and_takes_names_as_they_are(monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")
+    for terminal in (True, False):
+        stream = io.StringIO()
+        stream.isatty = lambda terminal=terminal: terminal
+        console = Console(file=stream, width=160)
+        monkeypatch.setattr(progress, "Console", lambda stderr, console=console: console)
+        with progress.scoring_bar() as on_rows:
+            on_rows("[red]m1[/red].csv", 1000)
+            on_rows("[red]m1[/red].csv", 234)
+        assert ("[red]m1[/red].csv" in stream.getvalue()) == terminal
+        assert ("1,234 rows" in stream.getvalue()) == terminal

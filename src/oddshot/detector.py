@@ -58,7 +58,7 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def score_samples(self, X: Any) -> NDArray[np.float64]:
-        """Anomaly scores a(x|S) of Eq. 2, [n]; higher = more anomalous, never below 0."""
+        """Anomaly scores, [n], higher = more anomalous: with the paper's method a(x|S) of Eq. 2, never below 0."""
         check_is_fitted(self)
         X = self._check(X, reset=False)
         return self.score_encoded(self.encoding_.transform(X, where="X"))

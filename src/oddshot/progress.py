@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
-from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.markup import escape
+from rich.progress import BarColumn, ProgressColumn, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.progress import Progress as Bar
 
 from oddshot.training import Progress, TrainingConfig
@@ -13,7 +14,6 @@ from oddshot.training import Progress, TrainingConfig
 @contextmanager
 def training_bar(config: TrainingConfig, *, enabled: bool = True) -> Iterator[Callable[[Progress], None]]:
     """Yields a function to call after each epoch; it shows loss, validation AUC and the time left at most."""
-    console = Console(stderr=True)
     columns = (
         TextColumn("training"),
         BarColumn(),
@@ -22,8 +22,7 @@ def training_bar(config: TrainingConfig, *, enabled: bool = True) -> Iterator[Ca
         TextColumn("left"),
         TimeRemainingColumn(),
     )
-    silent = not (enabled and console.file.isatty())  # rich's own is_terminal is true in a log with FORCE_COLOR set
-    with Bar(*columns, console=console, disable=silent, transient=True) as bar:
+    with _bar(*columns, enabled=enabled) as bar:
         line = bar.add_task("", total=config.epochs)
 
         def on_epoch(state: Progress) -> None:
@@ -32,3 +31,23 @@ def training_bar(config: TrainingConfig, *, enabled: bool = True) -> Iterator[Ca
             bar.update(line, completed=state.epoch, description=text)
 
         yield on_epoch
+
+
+@contextmanager
+def scoring_bar() -> Iterator[Callable[[str, int], None]]:
+    """Yields a function to call with a file's name and how many more of its rows are scored."""
+    columns = (
+        TextColumn("scoring {task.description}"),
+        SpinnerColumn(),
+        TextColumn("{task.completed:,.0f} rows"),
+        TimeElapsedColumn(),
+    )
+    with _bar(*columns) as bar:
+        line = bar.add_task("", total=None)
+        yield lambda file, rows: bar.update(line, advance=rows, description=escape(file))
+
+
+def _bar(*columns: ProgressColumn, enabled: bool = True) -> Bar:
+    console = Console(stderr=True)
+    silent = not (enabled and console.file.isatty())  # rich's own is_terminal is true in a log with FORCE_COLOR set
+    return Bar(*columns, console=console, disable=silent, transient=True)

@@ -1,6 +1,6 @@
 """Scores of whole files, a chunk at a time: constant memory, and the output whole or not at all."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,8 +27,10 @@ class Counts:
     anomalies: int
 
 
-def score_files(detector: FewShotDetector, files: Sequence[Path], out: Path) -> Counts:
-    """Score every row of the files, in order, into `out` (.csv or .parquet)."""
+def score_files(
+    detector: FewShotDetector, files: Sequence[Path], out: Path, on_rows: Callable[[str, int], None] | None = None
+) -> Counts:
+    """Score every row of the files, in order, into `out` (.csv or .parquet). on_rows: told of each chunk."""
     rows = anomalies = 0
     with _writer(out) as writer:
         for file in files:
@@ -39,6 +41,8 @@ def score_files(detector: FewShotDetector, files: Sequence[Path], out: Path) -> 
                 first += len(part)
                 rows += len(part)
                 anomalies += int(np.sum(part["anomaly"]))
+                if on_rows is not None:
+                    on_rows(str(file), len(part))
     return Counts(rows, anomalies)
 
 

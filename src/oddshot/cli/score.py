@@ -30,13 +30,15 @@ def score(
     from oddshot.data.tables import find_files, read_support
     from oddshot.detector import FewShotDetector
     from oddshot.modelfile import load_model
+    from oddshot.progress import scoring_bar
     from oddshot.scoring import score_files
 
     paths = find_files(files)
     refuse_overwriting(out, [*paths, support] if model is None else [*paths, support, model])
     detector = FewShotDetector(None if model is None else load_model(model, device))
     detector.fit(*read_support(support, label=label, anomaly_value=anomaly_value))
-    counts = score_files(detector, paths, out)
+    with scoring_bar() as on_rows:
+        counts = score_files(detector, paths, out, on_rows)
     typer.echo(f"{counts.rows:,} rows scored, {counts.anomalies:,} anomalies (score above {detector.threshold_:.4g})")
     typer.echo(f"written: {out}")
     figures = {"rows": counts.rows, "anomalies": counts.anomalies, "threshold": detector.threshold_}

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oddshot.data.task import ANOMALY, NORMAL
+from oddshot.errors import InputError
 
 Ints = NDArray[np.int64]
 Rule = Literal["resampled", "published"]
@@ -26,7 +27,7 @@ class EpisodeSizes:
         smallest = {"support_normal": 1, "support_anomaly": 0, "query_normal": 1, "query_anomaly": 1}
         for name, least in smallest.items():
             if getattr(self, name) < least:
-                raise ValueError(f"{name} is {getattr(self, name)}; it must be at least {least}")
+                raise InputError(f"{name} is {getattr(self, name)}; it must be at least {least}")
 
     @property
     def normal(self) -> int:
