@@ -1,3 +1,5 @@
+import dataclasses
+
 import numpy as np
 import pytest
 import torch
@@ -129,6 +131,23 @@ def test_episodes_as_tensors_are_the_drawn_rows_mixed():
             for t in range(2):
                 mixed = pools[r].X[rows[t]] @ pools[r].mixing(chosen[r])[t]
                 np.testing.assert_allclose(tensor[r, t], mixed, rtol=1e-5, atol=1e-5)
+
+
+def test_mixing_matrices_are_made_a_few_at_a_time(monkeypatch):
+    pool = mixed_tasks(np.random.default_rng(0).normal(size=(40, 3)), np.arange(40) % 2, 9, seed=0)
+    asked = []
+    spied = dataclasses.replace(pool, mixing=lambda tasks: asked.append(len(tasks)) or pool.mixing(tasks))
+
+    def draw():
+        episodes = Episodes([spied], SIZES, "resampled", torch.device("cpu"))
+        return episodes.draw([np.arange(9)], [np.random.default_rng(0)])
+
+    together = draw()
+    monkeypatch.setattr("oddshot.training.batches.MIXING_BYTES", 2 * 3 * 3 * 4)
+    few = draw()
+    assert asked == [9, 2, 2, 2, 2, 1]
+    for part, whole in zip((*few[0], *few[1]), (*together[0], *together[1]), strict=True):
+        torch.testing.assert_close(part, whole)
 
 
 def test_evaluate_gives_both_aucs():

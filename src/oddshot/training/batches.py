@@ -9,6 +9,8 @@ from torch import Tensor
 from oddshot.data.episodes import EpisodeSizes, Ints, Rule, TaskSet, draw_episode
 from oddshot.methods.contract import Rows
 
+MIXING_BYTES = 256 * 2**20  # of mixing matrices at a time, however many attributes there are
+
 
 class Episodes:
     """The rows of the tasks of R replicas on one device, and episodes of them as tensors."""
@@ -47,13 +49,18 @@ class Episodes:
             for pool, chosen, rng, first in zip(self.pools, tasks, rngs, self.first_row, strict=True)
         ]
         rows = self.X[torch.from_numpy(np.stack(drawn)).to(self.X.device)]
-        mixing = self._mixing(tasks)
-        return rows if mixing is None else rows @ mixing
+        if any(pool.mixing is None for pool in self.pools):
+            return rows
+        M = rows.shape[-1]
+        step = max(1, MIXING_BYTES // (len(tasks) * M * M * rows.element_size()))
+        starts = range(0, len(tasks[0]), step)
+        parts = [rows[:, i : i + step] @ self._mixing([chosen[i : i + step] for chosen in tasks]) for i in starts]
+        return torch.cat(parts, dim=1)
 
-    def _mixing(self, tasks: Sequence[Ints]) -> Tensor | None:
-        """[R, T, M, M], or None where the tasks have rows of their own."""
+    def _mixing(self, tasks: Sequence[Ints]) -> Tensor:
+        """[R, T, M, M]."""
         matrices = [pool.mixing(chosen) for pool, chosen in zip(self.pools, tasks, strict=True) if pool.mixing]
-        return torch.from_numpy(np.stack(matrices)).to(self.X.device) if matrices else None
+        return torch.from_numpy(np.stack(matrices)).to(self.X.device)
 
 
 def validation_episodes(
