@@ -6,7 +6,7 @@ from pathlib import Path
 
 from benchmarks.timing import Verdict
 
-NAMES = ("projection", "training_step")
+NAMES = ("projection", "training_step", "encoding")
 
 
 def main() -> None:

@@ -108,14 +108,20 @@ def seconds_of(column: Any) -> Floats:
     return _doubles(column.cast(whole)) / _PER_SECOND[kind.unit]
 
 
-def distinct(column: Any) -> tuple[NDArray[np.int32], Any]:
-    """Which of the distinct values each cell is: [n], -1 for null; and these values, as an Arrow array."""
+def dictionary(column: Any) -> tuple[NDArray[np.int32], Any]:
+    """Which value each cell is: [n], -1 for null; and the values, as an Arrow array, maybe some that no cell has."""
     encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
     encoded = encoded.unify_dictionaries()
     if encoded.num_chunks == 0:
         return np.empty(0, np.int32), pa.array([], encoded.type.value_type)
-    codes = np.concatenate([chunk.indices.cast(pa.int32()).fill_null(-1).to_numpy() for chunk in encoded.chunks])
-    values = encoded.chunk(0).dictionary
+    parts = [chunk.indices.cast(pa.int32()) for chunk in encoded.chunks]
+    codes = [(part.fill_null(-1) if part.null_count else part).to_numpy() for part in parts]
+    return np.concatenate(codes), encoded.chunk(0).dictionary
+
+
+def distinct(column: Any) -> tuple[NDArray[np.int32], Any]:
+    """Which of the distinct values each cell is: [n], -1 for null; and these values, as an Arrow array."""
+    codes, values = dictionary(column)
     used = np.bincount(codes + 1, minlength=len(values) + 1)[1:] > 0  # part of a table keeps the whole's dictionary
     if used.all():
         return codes, values
@@ -129,7 +135,7 @@ def has_values(column: Any) -> bool:
         return False
     values = distinct(column)[1] if content(column) == "text" else column
     if content(values) == "text":
-        return parsing.clean(values).null_count < len(values)
+        return bool(parsing.clean(values).null_count < len(values))
     return not bool(pc.all(pc.is_null(values, nan_is_null=True)).as_py())
 
 

@@ -64,12 +64,14 @@ def timestamps(text: Any) -> Any:
 
 def attempt(text: Any, parser: Parser) -> Any | None:
     """The parsed cells, or None if one of them cannot be parsed."""
-    for prepared in (lambda: text, lambda: clean(text)):  # most columns need no cleaning, and it is slow
-        try:
-            return parser(prepared())
-        except pa.ArrowInvalid:
-            pass
-    return None
+    try:
+        return parser(text)
+    except pa.ArrowInvalid:
+        pass
+    try:
+        return parser(clean(text))  # most columns need no cleaning, and it is slow
+    except pa.ArrowInvalid:
+        return None
 
 
 def first_failure(text: Any, parser: Parser) -> int:

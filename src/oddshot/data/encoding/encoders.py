@@ -8,6 +8,7 @@ A cell without a value is 0 in each attribute, and 1 in "<column> missing", whic
 in training. Fields are checked: they may come from a foreign model file.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Literal
@@ -15,8 +16,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from oddshot.data.categories import texts
-from oddshot.data.cells import Place, content, numbers, seconds, truths
+from oddshot.data.categories import spell
+from oddshot.data.cells import Place, content, dictionary, numbers, seconds, truths
 from oddshot.data.encoding.rules import check_fields
 from oddshot.data.encoding.scaling import FARTHEST, standardise
 from oddshot.errors import InputError
@@ -26,6 +27,7 @@ Fill = Callable[[slice, Rows], None]
 
 _DAY = 86_400.0
 _MONDAY = 4 * _DAY  # 1970-01-05 was one
+_WEEK = np.array([(math.sin(2 * math.pi * day / 7), math.cos(2 * math.pi * day / 7)) for day in range(7)], np.float32)
 
 
 @dataclass(frozen=True)
@@ -87,10 +89,14 @@ class DateColumn:
         def fill(rows: slice, out: Rows) -> None:
             when = moments[rows]
             absent = standardise(when, self.mean, self.scale, out[:, 0])
-            turns = [day_fraction(when)] * self.hour + [weekday(when) / 7] * self.weekday
-            for i, turn in enumerate(turns):
-                out[:, 1 + 2 * i] = np.where(absent, 0.0, np.sin(2 * np.pi * turn))
-                out[:, 2 + 2 * i] = np.where(absent, 0.0, np.cos(2 * np.pi * turn))
+            when = np.where(absent, 0.0, when)
+            if self.hour:
+                angle = (2 * np.pi * day_fraction(when)).astype(np.float32)  # several times faster from here on
+                out[:, 1], out[:, 2] = np.sin(angle), np.cos(angle)
+            if self.weekday:
+                after_hour = 1 + 2 * self.hour
+                out[:, after_hour : after_hour + 2] = _WEEK.take(weekday(when).astype(np.intp), axis=0)
+            out[absent, 1:] = 0.0
             if self.missing:
                 out[:, -1] = absent
 
@@ -126,19 +132,19 @@ class CategoryColumn:
         """Fills [:, len(names)]; a column of any type will do."""
         if content(column) == "other":
             raise InputError(f"{place.where}: column {place.column!r} holds {column.type} values, expected text")
-        codes, values = texts(column)
-        rows_of_values = self._rows(values)
+        codes, values = dictionary(column)
+        rows_of_values = self._rows(spell(values).to_pylist())
 
         def fill(rows: slice, out: Rows) -> None:
-            out[:] = rows_of_values[codes[rows]]
+            out[:] = rows_of_values.take(codes[rows], axis=0)
 
         return fill
 
-    def _rows(self, values: Sequence[str]) -> Rows:
+    def _rows(self, values: Sequence[str | None]) -> Rows:
         """What each of V values becomes and, last, a cell without a value: [V + 1, len(names)]."""
         position = {category: i for i, category in enumerate(self.categories)}
         others = len(self.categories) if self.other else -1
-        hot = np.array([position.get(value, others) for value in values], np.intp)
+        hot = np.array([others if value is None else position.get(value, others) for value in values], np.intp)
         known = np.flatnonzero(hot >= 0)
         share = np.array(self.shares)
         ones = np.zeros((len(values), len(share)))
@@ -146,8 +152,10 @@ class CategoryColumn:
         spread = np.sqrt(share * (1 - share))
         rows = np.zeros((len(values) + 1, len(self.names)), np.float32)
         rows[:-1, : len(share)] = np.clip((ones - share) / np.where(spread > 0, spread, 1.0), -FARTHEST, FARTHEST)
+        absent = np.array([*(value is None for value in values), True])
+        rows[absent] = 0.0
         if self.missing:
-            rows[-1, -1] = 1.0
+            rows[absent, -1] = 1.0
         return rows
 
 

@@ -1,10 +1,12 @@
 """Tables with columns of any kind become numbers, in the same way for every task."""
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from oddshot.data.cells import Place
 from oddshot.data.encoding.encoders import CategoryColumn, ColumnEncoder, NumericColumn, Rows, encoder_from_dict
@@ -13,7 +15,8 @@ from oddshot.data.encoding.matrices import check_matrix, check_width, encode_mat
 from oddshot.data.tables.frames import as_table, has_names, select_columns
 from oddshot.errors import InputError
 
-_BLOCK = 8192  # rows encoded at once
+_PART = 1 << 18  # rows that one thread reads, which needs memory for them
+_BLOCK = 1 << 14  # rows that it writes at once, which stay in the cache
 _PLURALS = {"number": "numbers", "boolean": "booleans", "category": "categories", "date": "dates"}
 
 
@@ -137,14 +140,24 @@ def _fit_tables(tables: Sequence[Any], where: Sequence[str]) -> tuple[list[str],
 
 def _encode_table(encoders: Sequence[ColumnEncoder], table: Any, where: str, first_row: int) -> Rows:
     """All columns, each with its encoder, side by side: [n, attributes]."""
-    places = [Place(where, encoder.name, first_row) for encoder in encoders]
-    fills = [encoder.read(table[encoder.name], place) for encoder, place in zip(encoders, places, strict=True)]
     ends = np.cumsum([len(encoder.names) for encoder in encoders]).tolist()
     rows = np.empty((table.num_rows, ends[-1]), np.float32)
-    for top in range(0, len(rows), _BLOCK):
-        block = slice(top, top + _BLOCK)
-        for fill, start, end in zip(fills, [0, *ends], ends, strict=False):
-            fill(block, rows[block, start:end])
+
+    def encode_part(top: int) -> None:
+        part, out = table.slice(top, _PART), rows[top : top + _PART]
+        places = [Place(where, encoder.name, first_row + top) for encoder in encoders]
+        fills = [encoder.read(part[encoder.name], place) for encoder, place in zip(encoders, places, strict=True)]
+        for start in range(0, len(out), _BLOCK):
+            block = slice(start, start + _BLOCK)
+            for fill, left, right in zip(fills, [0, *ends], ends, strict=False):
+                fill(block, out[block, left:right])
+
+    tops = range(0, len(rows), _PART)
+    if len(tops) <= 1:
+        list(map(encode_part, tops))
+    else:
+        with ThreadPoolExecutor(pa.cpu_count()) as pool:
+            list(pool.map(encode_part, tops))
     return rows
 
 

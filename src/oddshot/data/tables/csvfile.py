@@ -1,44 +1,54 @@
-"""CSV files become Arrow tables: whole, or in chunks of constant memory."""
+"""CSV files become Arrow tables."""
 
 import csv
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.csv
 
 from oddshot.data import parsing
-from oddshot.data.cells import Place, parse_text
 from oddshot.data.tables.csvformat import CsvFormat, detect_format, slow_rows
 from oddshot.errors import InputError
 
-_BLOCK = 4 << 20  # bytes parsed at once
-_STREAM_BLOCK = 1 << 20  # the same in a stream, which reads dozens of blocks ahead
+_BLOCK = 2 << 20  # bytes parsed at once
 
 
 def read_csv(path: Path, text: Sequence[str] = ()) -> Any:
     """The whole file as a table; types are inferred, but the columns named in `text` stay as written."""
     form = detect_format(path)
-    options = _options(form, {name: pa.string() for name in text if name in form.columns})
+    known = {name: pa.string() for name in text if name in form.columns}
     try:
-        return pyarrow.csv.read_csv(path, **options)
+        if form.splits_at_lines and path.stat().st_size > 2 * _BLOCK:
+            with suppress(pa.ArrowInvalid):  # the rest of the file is not like its start
+                return pa.concat_tables(read_blocks(path, form, _infer_types(path, form, known)))
+        return pyarrow.csv.read_csv(path, **_options(form, known))
     except pa.ArrowInvalid as error:
         raise explain(path, form, error) from error
 
 
-def stream_csv(path: Path, chunk_rows: int, kinds: Mapping[str, str]) -> Iterator[Any]:
-    """Tables of at most chunk_rows rows, with the same types in each: columns of numbers as float64, others as text."""
-    form = detect_format(path)
-    options = _options(form, dict.fromkeys(form.columns, pa.string()), _STREAM_BLOCK)
-    first_row = 1
-    try:
-        for chunk in _rechunk(pyarrow.csv.open_csv(path, **options), chunk_rows):
-            yield _with_numbers(chunk, form, kinds, str(path), first_row)
-            first_row += chunk.num_rows
-    except pa.ArrowInvalid as error:
-        raise explain(path, form, error) from error
+def read_blocks(path: Path, form: CsvFormat, types: Mapping[str, Any]) -> Iterator[Any]:
+    """The file as tables of any size, in order and with these types, in memory for a few of them only.
+
+    If every line break ends a row, they are parsed in threads.
+    """
+    if not form.splits_at_lines:
+        for batch in pyarrow.csv.open_csv(path, **_options(form, types)):
+            yield pa.Table.from_batches([batch])
+        return
+    options = _options(form, types, is_block=True)
+    waiting: deque[Future[Any]] = deque()
+    with ThreadPoolExecutor(pa.cpu_count()) as pool:
+        for block in _blocks(path, form):
+            waiting.append(pool.submit(pyarrow.csv.read_csv, pa.BufferReader(block), **options))
+            if len(waiting) > pa.cpu_count():
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
 
 
 def explain(path: Path, form: CsvFormat, error: Exception) -> InputError:
@@ -55,31 +65,38 @@ def explain(path: Path, form: CsvFormat, error: Exception) -> InputError:
     return InputError(f"{path}: not a readable CSV file ({str(error).splitlines()[0]})")
 
 
-def _rechunk(blocks: Iterable[Any], chunk_rows: int) -> Iterator[Any]:
-    """Record batches of any size as tables of chunk_rows rows, the last one shorter."""
-    waiting: list[Any] = []
-    for block in blocks:
-        waiting.append(block)
-        if sum(len(one) for one in waiting) < chunk_rows:
-            continue
-        table = pa.Table.from_batches(waiting)
-        full = len(table) // chunk_rows * chunk_rows
-        for start in range(0, full, chunk_rows):
-            yield table.slice(start, chunk_rows)
-        waiting = table.slice(full).to_batches()
-    if any(len(one) for one in waiting):
-        yield pa.Table.from_batches(waiting)
+def _blocks(path: Path, form: CsvFormat) -> Iterator[bytes]:
+    """The bytes of the file below its header, in pieces of whole lines."""
+    with open(path, "rb") as file:
+        for _ in range(form.blank_lines + 1):
+            file.readline()
+        while block := file.read(_BLOCK):
+            block += file.readline()
+            if not block.isspace():
+                yield block
 
 
-def _options(form: CsvFormat, types: Mapping[str, Any], block: int = _BLOCK) -> dict[str, Any]:
+def _infer_types(path: Path, form: CsvFormat, known: Mapping[str, Any]) -> dict[str, Any]:
+    """The types of the columns by the start of the file."""
+    first = next(_blocks(path, form))
+    schema = pyarrow.csv.read_csv(pa.BufferReader(first), **_options(form, known, is_block=True)).schema
+    return dict(zip(schema.names, schema.types, strict=True))
+
+
+def _options(form: CsvFormat, types: Mapping[str, Any], is_block: bool = False) -> dict[str, Any]:
+    """The arguments of pyarrow.csv's functions. types: of columns whose type is not to be inferred.
+
+    is_block: for a piece of the file without its header, in one of many threads.
+    """
     names = [name if name in form.columns else f"\0{j}" for j, name in enumerate(form.header)]
     return {
         "read_options": pyarrow.csv.ReadOptions(
-            block_size=block,
+            use_threads=not is_block,
+            block_size=_BLOCK,
             encoding="utf8" if form.encoding.startswith("utf-8") else form.encoding,
             column_names=names,
-            skip_rows=form.blank_lines,
-            skip_rows_after_names=1,
+            skip_rows=0 if is_block else form.blank_lines,
+            skip_rows_after_names=0 if is_block else 1,
         ),
         "parse_options": pyarrow.csv.ParseOptions(delimiter=form.delimiter, newlines_in_values=form.quotes),
         "convert_options": pyarrow.csv.ConvertOptions(
@@ -93,16 +110,3 @@ def _options(form: CsvFormat, types: Mapping[str, Any], block: int = _BLOCK) -> 
             decimal_point=form.decimal,
         ),
     }
-
-
-def _with_numbers(chunk: Any, form: CsvFormat, kinds: Mapping[str, str], where: str, first_row: int) -> Any:
-    """The chunk, its columns of numbers parsed."""
-
-    def doubles(text: Any) -> Any:
-        return parsing.doubles(pc.replace_substring(text, ",", ".") if form.decimal == "," else text)
-
-    for j, name in enumerate(chunk.column_names):
-        if kinds.get(name) == "number":
-            numbers = parse_text(chunk[name], doubles, Place(where, name, first_row), "a number")
-            chunk = chunk.set_column(j, name, numbers)
-    return chunk

@@ -20,7 +20,8 @@ _DELIMITERS = ",;\t|"
 class CsvFormat:
     """What a reader must know. header: all names; columns: those that are data; blank_lines: how many stand above.
 
-    quotes: whether there are quotation marks, so that a cell may hold line breaks; reading is faster without.
+    quotes: whether there are quotation marks, so that a cell may hold line breaks. splits_at_lines: whether the bytes
+    can be cut after any line break.
     """
 
     encoding: str
@@ -30,6 +31,7 @@ class CsvFormat:
     columns: tuple[str, ...]
     blank_lines: int
     quotes: bool
+    splits_at_lines: bool
 
 
 def detect_format(path: Path) -> CsvFormat:
@@ -51,7 +53,9 @@ def detect_format(path: Path) -> CsvFormat:
         raise InputError(f"{path}: the header has no column names")
     blank_lines = len(sample[: len(sample) - len(content)].splitlines())
     decimal = _detect_decimal(rows, delimiter)
-    found = CsvFormat(encoding, delimiter, decimal, names, columns, blank_lines, quotes=n_quotes > 0)
+    quotes = n_quotes > 0
+    splits = not quotes and not encoding.startswith("utf-16") and "\n" in sample
+    found = CsvFormat(encoding, delimiter, decimal, names, columns, blank_lines, quotes, splits)
     if n_quotes % 2:
         _check_quotes(path, found)
     return found

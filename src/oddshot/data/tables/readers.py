@@ -10,7 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from oddshot.data.tables.arfffile import read_arff
-from oddshot.data.tables.csvfile import read_csv, stream_csv
+from oddshot.data.tables.csvfile import read_csv
+from oddshot.data.tables.csvstream import stream_csv
 from oddshot.data.tables.frames import as_table, without_row_index
 from oddshot.errors import InputError
 
@@ -44,8 +45,9 @@ def stream_table(
 ) -> Iterator[Any]:
     """The file as tables of at most chunk_rows rows, in order; CSV and Parquet in constant memory.
 
-    columns: the kind of each column that a model knows, as in Encoding.kinds. A CSV column of kind "number" comes as
-    float64 and any other as text, so the types of all chunks agree. All columns of the file are there, known or not.
+    columns: the kind of each column that a model knows, as in Encoding.kinds. All columns of the file are there, known
+    or not. The types of all chunks agree: in CSV files, columns of kind number are float64, boolean bool, category
+    dictionary-encoded text, and all others text.
     """
     path = Path(path)
     n_rows = 0
