@@ -351,7 +351,9 @@ def test_a_model_trained_on_cuda_loads_on_the_cpu(tmp_path):
 def test_the_golden_file_of_format_1_gives_its_scores():
     expected = json.loads(SCORES.read_text())
     detector = FewShotDetector(load_model(MODEL)).fit(expected["support"], expected["labels"])
-    np.testing.assert_allclose(detector.score_samples(expected["rows"]), expected["scores"], rtol=1e-5)
+    # The square of a small float32 projection has the absolute error of the large ones: another machine rounds it so.
+    tiny = 1e-7 * max(expected["scores"])
+    np.testing.assert_allclose(detector.score_samples(expected["rows"]), expected["scores"], rtol=1e-5, atol=tiny)
     assert detector.threshold_ == pytest.approx(expected["threshold"], rel=1e-5)
     assert detector.predict(expected["rows"]).tolist() == expected["predictions"]
     assert set(detector.encoding_.kinds.values()) == {"number", "category", "boolean", "date"}

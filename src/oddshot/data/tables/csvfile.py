@@ -16,6 +16,7 @@ from oddshot.data.tables.csvformat import CsvFormat, detect_format, slow_rows
 from oddshot.errors import InputError
 
 _BLOCK = 2 << 20  # bytes parsed at once
+_AHEAD = 4  # blocks that a thread may have ready
 
 
 def read_csv(path: Path, text: Sequence[str] = ()) -> Any:
@@ -45,7 +46,7 @@ def read_blocks(path: Path, form: CsvFormat, types: Mapping[str, Any]) -> Iterat
     with ThreadPoolExecutor(pa.cpu_count()) as pool:
         for block in _blocks(path, form):
             waiting.append(pool.submit(pyarrow.csv.read_csv, pa.BufferReader(block), **options))
-            if len(waiting) > pa.cpu_count():
+            if len(waiting) > _AHEAD * pa.cpu_count():
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
