@@ -12,18 +12,14 @@ from oddshot.training import Episodes
 TASKS, M = 256, 21
 
 
-def products(sizes: EpisodeSizes, units: int) -> list[tuple[int, int, int]]:
-    """(rows, in, out) of every layer's product in one forward pass: f, g, φ's parts for x and for r."""
-    n_support = sizes.support_normal + sizes.support_anomaly
-    rows = n_support + sizes.query_normal + sizes.query_anomaly
-    return [
-        (TASKS * n_support, M + 1, units),
-        *[(TASKS * n_support, units, units)] * 2,
-        *[(TASKS, units, units)] * 3,
-        (TASKS * rows, M, units),
-        (TASKS, units, units),
-        *[(TASKS * rows, units, units)] * 3,
-    ]
+def products(sizes: EpisodeSizes, config: EigenConfig) -> list[tuple[int, int, int]]:
+    """(rows, in, out) of every layer's product in one forward pass: f, g, φ's first layer for x and for r, the rest."""
+    n_support, units = sizes.support_normal + sizes.support_anomaly, config.units
+    n_rows = n_support + sizes.query_normal + sizes.query_anomaly
+    f = [(TASKS * n_support, M + 1, units), *[(TASKS * n_support, units, units)] * (config.layers_f - 2)]
+    g = [(TASKS, units, units)] * (config.layers_g - 1)
+    first = [(TASKS * n_rows, M, units), (TASKS, units, units)]
+    return [*f, *g, *first, *[(TASKS * n_rows, units, units)] * (config.layers_phi - 2)]
 
 
 def run() -> list[Verdict]:
@@ -43,7 +39,7 @@ def run() -> list[Verdict]:
         loss.sum().backward()
         optimizer.step()
 
-    pairs = [(torch.randn(n, i), torch.randn(i, o), torch.randn(n, o)) for n, i, o in products(sizes, config.units)]
+    pairs = [(torch.randn(n, i), torch.randn(i, o), torch.randn(n, o)) for n, i, o in products(sizes, config)]
 
     def bare() -> None:
         for x, weight, gradient in pairs:
