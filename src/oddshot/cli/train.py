@@ -39,9 +39,11 @@ def train(
     from oddshot.data.files import atomic_path
     from oddshot.data.tables import find_files, read_tasks
     from oddshot.metatrain import fit_encoding, meta_train, usable_tasks
+    from oddshot.methods import find_method
     from oddshot.modelfile import to_bytes
     from oddshot.training import TrainingConfig
 
+    find_method(method)  # a mistyped name shows before the files are read
     sizes = EpisodeSizes(support_normal, support_anomaly, query_normal, query_anomaly)
     config = TrainingConfig(epochs=epochs, patience=patience)
     settings: dict[str, Any] = {} if units is None else {"units": units}
