@@ -15,6 +15,7 @@ class Proto(Embedded):
         z = self.phi(support.joined()).double()
         n_normal = support.normal.shape[2]
         m_N, m_A = z[:, :, :n_normal].mean(2), z[:, :, n_normal:].mean(2)
+        # NOTE[PAPER] whether the AUC is of the probability or of its logit is not stated: of the logit.
         # The squares of z cancel: the score is 2 (m_A − m_N)ᵀ z + ‖m_N‖² − ‖m_A‖².
         offset = (m_N - m_A) * (m_N + m_A)
         return Linear.of(self.phi, 2 * (m_A - m_N), offset.sum(-1, keepdim=True))
