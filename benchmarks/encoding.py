@@ -10,7 +10,7 @@ import pyarrow.csv
 
 from benchmarks.timing import Verdict, best_seconds
 from oddshot.data.encoding import Encoding
-from oddshot.data.tables import read_table
+from oddshot.data.tables import read_table, stream_table
 
 N_ROWS, REPEATS, TARGET = 1_000_000, 3, 0.5
 
@@ -42,10 +42,15 @@ def run() -> list[Verdict]:
         path = Path(folder) / "mixed.csv"
         write_csv(mixed_table(N_ROWS), path)
         encoding = Encoding.fit([read_table(path)])
+
+        def encode() -> None:
+            for chunk in stream_table(path, columns=encoding.kinds):
+                encoding.transform(chunk)
+
         theirs = ours = float("inf")
         for _ in range(REPEATS):  # in turn, so that other work on the machine slows both
             theirs = min(theirs, best_seconds(lambda: pd.read_csv(path), repeats=1))
-            ours = min(ours, best_seconds(lambda: encoding.transform(read_table(path)), repeats=1))
+            ours = min(ours, best_seconds(encode, repeats=1))
     ratio = theirs / ours
     name = f"CSV of {N_ROWS:,} rows and 20 mixed columns, read and encoded: times the speed of pandas.read_csv"
     return [Verdict(name, ratio, TARGET, ratio >= TARGET)]

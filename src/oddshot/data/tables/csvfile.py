@@ -1,6 +1,7 @@
 """CSV files become Arrow tables."""
 
 import csv
+import os
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -16,7 +17,7 @@ from oddshot.data.tables.csvformat import CsvFormat, detect_format, slow_rows
 from oddshot.errors import InputError
 
 _BLOCK = 2 << 20  # bytes parsed at once
-_AHEAD = 4  # blocks that a thread may have ready
+_AHEAD = 6  # blocks that may be ready, or wait for a thread
 
 
 def read_csv(path: Path, text: Sequence[str] = ()) -> Any:
@@ -46,7 +47,7 @@ def read_blocks(path: Path, form: CsvFormat, types: Mapping[str, Any]) -> Iterat
     with ThreadPoolExecutor(pa.cpu_count()) as pool:
         for block in _blocks(path, form):
             waiting.append(pool.submit(pyarrow.csv.read_csv, pa.BufferReader(block), **options))
-            if len(waiting) > _AHEAD * pa.cpu_count():
+            if len(waiting) > pa.cpu_count() + _AHEAD:
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
@@ -66,15 +67,19 @@ def explain(path: Path, form: CsvFormat, error: Exception) -> InputError:
     return InputError(f"{path}: not a readable CSV file ({str(error).splitlines()[0]})")
 
 
-def _blocks(path: Path, form: CsvFormat) -> Iterator[bytes]:
-    """The bytes of the file below its header, in pieces of whole lines."""
+def _blocks(path: Path, form: CsvFormat) -> Iterator[Any]:
+    """The bytes of the file below its header, as Arrow buffers of whole lines."""
     with open(path, "rb") as file:
         for _ in range(form.blank_lines + 1):
             file.readline()
         while block := file.read(_BLOCK):
-            block += file.readline()
-            if not block.isspace():
-                yield block
+            end = block.rfind(b"\n") + 1
+            if end == 0 or len(block) < _BLOCK:
+                block += file.readline()
+                end = len(block)
+            file.seek(end - len(block), os.SEEK_CUR)
+            if not block[:1].isspace() or block[:end].strip():  # not only blank lines
+                yield pa.py_buffer(block).slice(0, end)
 
 
 def _infer_types(path: Path, form: CsvFormat, known: Mapping[str, Any]) -> dict[str, Any]:
@@ -99,7 +104,11 @@ def _options(form: CsvFormat, types: Mapping[str, Any], is_block: bool = False) 
             skip_rows=0 if is_block else form.blank_lines,
             skip_rows_after_names=0 if is_block else 1,
         ),
-        "parse_options": pyarrow.csv.ParseOptions(delimiter=form.delimiter, newlines_in_values=form.quotes),
+        "parse_options": pyarrow.csv.ParseOptions(
+            delimiter=form.delimiter,
+            quote_char='"' if form.quotes else False,  # faster without
+            newlines_in_values=form.quotes,
+        ),
         "convert_options": pyarrow.csv.ConvertOptions(
             column_types=types,
             include_columns=list(form.columns),
