@@ -15,7 +15,7 @@ from oddshot.methods import find_method
 from oddshot.methods.contract import Rows
 from oddshot.methods.eigen import Eigen, EigenConfig
 from oddshot.model.auc import exact_auc
-from oddshot.spaces import Spaces
+from oddshot.spaces import Spaces, spaces_of
 from oddshot.training import Progress, TrainingConfig, evaluate, train, validation_episodes
 
 TRAINING, VALIDATION, TARGET = 400, 50, 50  # tasks, as in the paper
@@ -59,25 +59,9 @@ def run_demo(seed: int = 0, device: str = "auto", on_epoch: Callable[[Progress],
         aucs[title] = evaluate(kind(pool.X.shape[1], kind.config_type()), support, query)[1]
     aucs["nearest normal row"] = exact_auc(*(_nearest_normal(support, rows) for rows in query))
     flat = {name: values.cpu().numpy().ravel() for name, values in aucs.items()}
-    return DemoResult(flat, history.seconds, _spaces(method, support, query))
+    return DemoResult(flat, history.seconds, spaces_of(method, support, query))
 
 
 def _nearest_normal(support: Rows, x: Tensor) -> Tensor:
     """Distance to the nearest normal support row. x: [R, T, N, M] -> [R, T, N]."""
     return torch.cdist(x, support.normal).min(-1).values
-
-
-@torch.no_grad()
-def _spaces(method: Eigen, support: Rows, query: Rows) -> Spaces:
-    """The first target task in its three spaces."""
-    first = [Rows(rows.normal[:, :1], rows.anomaly[:, :1]) for rows in (support, query)]
-    rows = torch.cat([first[0].joined(), first[1].joined()], dim=2)
-    counts = [part.shape[2] for part in (*first[0], *first[1])]
-    embedded, projected = method.embed(rows, method.represent(first[0])), method.adapt(first[0]).project(rows)
-    return Spaces(
-        rows[0, 0].cpu().numpy(),
-        embedded[0, 0].cpu().numpy(),
-        projected[0, 0, :, 0].cpu().numpy(),
-        np.repeat([0, 1, 0, 1], counts),
-        np.repeat([True, True, False, False], counts),
-    )

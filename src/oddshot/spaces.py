@@ -5,9 +5,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from oddshot.data.files import atomic_path
+from oddshot.methods.contract import Rows
+from oddshot.methods.eigen import Eigen
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,6 +37,23 @@ class Spaces:
     projected: NDArray[Any]
     y: NDArray[Any]
     is_support: NDArray[np.bool_]
+
+
+@torch.no_grad()
+def spaces_of(method: Eigen, support: Rows, query: Rows, task: int = 0) -> Spaces:
+    """One task's rows in the original, the embedded and the projected space. support, query: [1, T, ...]."""
+    support, query = (Rows(rows.normal[:, task, None], rows.anomaly[:, task, None]) for rows in (support, query))
+    rows = torch.cat([support.joined(), query.joined()], dim=2)
+    counts = [part.shape[2] for part in (*support, *query)]
+    embedded = method.embed(rows, method.represent(support))
+    projected = method.adapt(support).project(rows)
+    return Spaces(
+        rows[0, 0].cpu().numpy(),
+        embedded[0, 0].cpu().numpy(),
+        projected[0, 0, :, 0].cpu().numpy(),
+        np.repeat([0, 1, 0, 1], counts),
+        np.repeat([True, True, False, False], counts),
+    )
 
 
 def draw_spaces(spaces: Spaces, path: Path, title: str) -> None:

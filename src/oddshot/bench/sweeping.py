@@ -19,9 +19,8 @@ from oddshot.bench.settings import describe_run, fingerprint, hash_text
 from oddshot.data.files import write_bytes
 from oddshot.device import resolve_device
 from oddshot.errors import InputError
-from oddshot.methods.contract import Rows
 from oddshot.methods.eigen import Eigen
-from oddshot.spaces import Spaces, draw_spaces
+from oddshot.spaces import Spaces, draw_spaces, spaces_of
 from oddshot.training import train, validation_episodes
 
 FIELDS = tuple(field.name for field in dataclasses.fields(Spaces))
@@ -93,23 +92,6 @@ def train_spaces(path: Path, grid: Grid, dataset: str, device: str) -> Spaces:
     np.savez_compressed(buffer, key=np.array(_key(grid, dataset)), **{name: getattr(spaces, name) for name in FIELDS})
     write_bytes(path, buffer.getvalue())
     return spaces
-
-
-@torch.no_grad()
-def spaces_of(method: Eigen, support: Rows, query: Rows, task: int = 0) -> Spaces:
-    """One task's rows in the original, the embedded and the projected space. support, query: [1, T, ...]."""
-    support, query = (Rows(rows.normal[:, task, None], rows.anomaly[:, task, None]) for rows in (support, query))
-    rows = torch.cat([support.joined(), query.joined()], dim=2)
-    counts = [part.shape[2] for part in (*support, *query)]
-    embedded = method.embed(rows, method.represent(support))
-    projected = method.adapt(support).project(rows)
-    return Spaces(
-        rows[0, 0].cpu().numpy(),
-        embedded[0, 0].cpu().numpy(),
-        projected[0, 0, :, 0].cpu().numpy(),
-        np.repeat([0, 1, 0, 1], counts),
-        np.repeat([True, True, False, False], counts),
-    )
 
 
 def _key(grid: Grid, dataset: str) -> str:

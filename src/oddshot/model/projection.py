@@ -34,7 +34,7 @@ def fit_projection(z_normal: Tensor, z_anomaly: Tensor, eta: Tensor) -> Tensor:
 
 def to_unit_length(w: Tensor) -> Tensor:
     """w / ‖w‖, and 0 where w is 0 (there with a finite gradient). w: [..., J]."""
-    # NOTE[PAPER] Eq. 3 leaves the length of w open, the sigmoid of Eq. 9 does not: length 1 validates best.
+    # NOTE[PAPER] Eq. 3 leaves the length of w open, the sigmoid of Eq. 9 does not; see docs/PAPER.md for the choice.
     length = w.norm(dim=-1, keepdim=True)
     return w / torch.where(length > 0, length, torch.ones_like(length))
 
