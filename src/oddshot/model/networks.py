@@ -26,7 +26,7 @@ class Network(nn.Module):
 
     def initialise(self, generators: Sequence[torch.Generator]) -> None:
         """PyTorch's own: uniform within ±1/√in, each replica from a generator of its own (on the CPU)."""
-        # NOTE[PAPER] the initialisation is not stated: PyTorch's default, which validates best together with w of length 1.
+        # NOTE[PAPER] the initialisation is not stated: PyTorch's default; see docs/PAPER.md for the choice.
         with torch.no_grad():
             for k, weight in enumerate(self.weights):
                 bound = 1.0 / math.sqrt(weight.shape[1])
