@@ -1,16 +1,17 @@
-import dataclasses
-
 import numpy as np
 import pytest
+import scipy.stats
 import torch
 
 from oddshot.data.episodes import EpisodeSizes, TaskSet, draw_episode
+from oddshot.data.mixing import Mixing
 from oddshot.data.synthesis import mixed_tasks
 from oddshot.device import resolve_device
 from oddshot.errors import InputError
 from oddshot.methods.eigen import Eigen, EigenConfig
 from oddshot.methods.wonn import WoNN, WoNNConfig
 from oddshot.training import Episodes, TrainingConfig, evaluate, train, validation_episodes
+from oddshot.training.drawing import draw_without_replacement
 from tests import references
 
 SIZES = EpisodeSizes(3, 1, 6, 3)
@@ -136,10 +137,11 @@ def test_episodes_as_tensors_are_the_drawn_rows_mixed():
 def test_mixing_matrices_are_made_a_few_at_a_time(monkeypatch):
     pool = mixed_tasks(np.random.default_rng(0).normal(size=(40, 3)), np.arange(40) % 2, 9, seed=0)
     asked = []
-    spied = dataclasses.replace(pool, mixing=lambda tasks: asked.append(len(tasks)) or pool.mixing(tasks))
+    derive = Mixing.__call__
+    monkeypatch.setattr(Mixing, "__call__", lambda self, tasks: asked.append(len(tasks)) or derive(self, tasks))
 
     def draw():
-        episodes = Episodes([spied], SIZES, "resampled", torch.device("cpu"))
+        episodes = Episodes([pool], SIZES, "resampled", torch.device("cpu"))
         return episodes.draw([np.arange(9)], [np.random.default_rng(0)])
 
     together = draw()
@@ -148,6 +150,67 @@ def test_mixing_matrices_are_made_a_few_at_a_time(monkeypatch):
     assert asked == [9, 2, 2, 2, 2, 1]
     for part, whole in zip((*few[0], *few[1]), (*together[0], *together[1]), strict=True):
         torch.testing.assert_close(part, whole)
+
+
+def test_published_rows_are_mixed_once_and_looked_up_by_task():
+    pools = [mixed_tasks(np.random.default_rng(s).normal(size=(40, 3)), np.arange(40) % 2, 4, seed=s) for s in (0, 1)]
+    episodes = Episodes(pools, SIZES, "published", torch.device("cpu"))
+    for chosen in ([np.array([1, 3]), np.array([0, 2])], [np.array([2, 0]), np.array([3, 1])]):
+        support, query = episodes.draw(chosen, [np.random.default_rng(0)] * 2)
+        for r in range(2):
+            episode = draw_episode(pools[r], chosen[r], SIZES, "published", np.random.default_rng(0))
+            for tensor, rows in zip((*support, *query), episode, strict=True):
+                mixed = pools[r].X[rows] @ pools[r].mixing(chosen[r])
+                np.testing.assert_allclose(tensor[r], mixed, rtol=1e-5, atol=1e-5)
+
+
+def test_rows_drawn_on_the_device_are_different_rows_of_the_task_and_label():
+    """Rows carry their task, label and number, so that where they came from can be read off them."""
+    pools = []
+    for r in range(2):
+        y = [np.arange(n) % 3 == 0 for n in (20, 31, 26)]
+        X = [np.stack([np.full(len(y[t]), t), y[t], np.arange(len(y[t])) + 100 * r], axis=1) for t in range(3)]
+        pools.append(TaskSet.of([(X[t], y[t].astype(np.int8)) for t in range(3)]))
+    noise = torch.Generator().manual_seed(0)
+    episodes = Episodes(pools, SIZES, "resampled", torch.device("cpu"), noise)
+    chosen = [np.array([2, 0]), np.array([1, 1])]
+    support, query = episodes.draw(chosen, [])
+    again, _ = episodes.draw(chosen, [])
+    assert not torch.equal(support.normal, again.normal)
+    for label in (0, 1):
+        rows = torch.cat([support[label], query[label]], dim=2)
+        np.testing.assert_array_equal(rows[..., 0], np.broadcast_to(np.stack(chosen)[..., None], rows.shape[:3]))
+        assert (rows[..., 1] == label).all()
+        for r in range(2):
+            assert ((rows[r, ..., 2] >= 100) == (r == 1)).all()
+            assert all(len(set(numbers.tolist())) == rows.shape[2] for numbers in rows[r, ..., 2])
+
+
+def test_rows_drawn_on_the_device_are_mixed():
+    pools = [mixed_tasks(np.random.default_rng(s).normal(size=(8, 3)), np.arange(8) % 2, 4, seed=s) for s in (0, 1)]
+    sizes = EpisodeSizes(2, 2, 2, 2)  # all rows, in random order
+    chosen = [np.array([1, 3]), np.array([0, 2])]
+    episodes = Episodes(pools, sizes, "resampled", torch.device("cpu"), torch.Generator().manual_seed(0))
+    support, query = episodes.draw(chosen, [])
+    for r in range(2):
+        for t in range(2):
+            mixed = pools[r].X @ pools[r].mixing(chosen[r])[t]
+            for label in (0, 1):
+                drawn = torch.cat([support[label][r, t], query[label][r, t]]).numpy()
+                expected = mixed[np.arange(8) % 2 == label]
+                order = [np.abs(drawn - row).sum(1).argmin() for row in expected]
+                np.testing.assert_allclose(drawn[order], expected, rtol=1e-5, atol=1e-5)
+                assert sorted(order) == [0, 1, 2, 3]
+
+
+def test_every_ordered_draw_on_the_device_has_the_same_chance():
+    count = torch.full((60_000,), 4)
+    drawn = draw_without_replacement(count, 2, torch.Generator().manual_seed(0))
+    assert (drawn[:, 0] != drawn[:, 1]).all()
+    seen = torch.bincount(drawn[:, 0] * 4 + drawn[:, 1], minlength=16).reshape(4, 4)
+    assert (seen.diagonal() == 0).all()
+    off_diagonal = seen[~torch.eye(4, dtype=torch.bool)].numpy()
+    assert scipy.stats.chisquare(off_diagonal).pvalue > 1e-4
 
 
 def test_evaluate_gives_both_aucs():

@@ -4,7 +4,7 @@ import itertools
 import numpy as np
 import pytest
 
-from oddshot.bench.protocol import build_split, keep_first_rows, split_seed, z_score
+from oddshot.bench.protocol import build_split, split_seed, z_score
 from oddshot.bench.settings import Settings
 from oddshot.data.catalogue import CARDS, Dataset
 from oddshot.data.episodes import EpisodeSizes, TaskSet, draw_episode
@@ -80,11 +80,10 @@ def test_fewer_training_tasks_leave_the_others_as_they_are():
     np.testing.assert_array_equal(few.target.mixing(three), full.target.mixing(three))
 
 
-def test_published_keeps_the_first_rows_mixed_and_z_scored():
+def test_published_takes_the_first_rows_mixed_and_z_scored():
     """The protocol's text to the letter: X A, columns z-scored over all rows, first 5 + 25 normal, 1 + 5 anomalous."""
     data, settings = one_table(), Settings("published")
     parts = build_split(data, 2, settings)
-    assert parts.training.mixing is None
     pool = mixed_tasks(data.X, data.y, 11, split_seed("glass", 2))
     order = [np.flatnonzero(data.y == 0)[:5], np.flatnonzero(data.y == 1)[:1],
              np.flatnonzero(data.y == 0)[5:30], np.flatnonzero(data.y == 1)[1:6]]  # fmt: skip
@@ -93,13 +92,6 @@ def test_published_keeps_the_first_rows_mixed_and_z_scored():
         mixed = data.X @ pool.mixing(np.array([number]))[0].astype(np.float64)
         scored = (mixed - mixed.mean(axis=0)) / mixed.std(axis=0)
         np.testing.assert_allclose(seen[number], scored[np.concatenate(order)], atol=1e-5)
-
-
-@pytest.mark.parametrize("n_tasks", [1, 16, 37])
-def test_first_rows_are_those_of_the_pool(n_tasks):
-    data, sizes = one_table(), EpisodeSizes(3, 2, 4, 3)
-    pool = mixed_tasks(data.X, data.y, n_tasks, 0)
-    np.testing.assert_allclose(episodes(keep_first_rows(pool, sizes), sizes), episodes(pool, sizes), atol=1e-6)
 
 
 def test_landmine_is_23_2_4_at_random():

@@ -100,7 +100,7 @@ def test_mixing_beyond_the_cache_is_derived_again(monkeypatch):
     rows = np.random.default_rng(0).normal(size=(20, 5))
     rows -= rows.mean(0)
     cached = Mixing(rows, 4, seed=3)(np.array([3, 1]))
-    monkeypatch.setattr("oddshot.data.synthesis.CACHE_BYTES", 0)
+    monkeypatch.setattr("oddshot.data.mixing.CACHE_BYTES", 0)
     np.testing.assert_array_equal(Mixing(rows, 4, seed=3)(np.array([3, 1])), cached)
 
 

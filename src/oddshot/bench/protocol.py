@@ -8,13 +8,11 @@ from numpy.typing import NDArray
 
 from oddshot.bench.settings import Settings
 from oddshot.data.catalogue import Dataset, device_tasks
-from oddshot.data.episodes import EpisodeSizes, Ints, TaskSet, draw_episode
+from oddshot.data.episodes import EpisodeSizes, TaskSet
+from oddshot.data.mixing import Ints
 from oddshot.data.splits import draw_split, leave_out
 from oddshot.data.synthesis import mixed_tasks
-from oddshot.data.task import ANOMALY, NORMAL
 from oddshot.errors import InputError
-
-CHUNK = 16  # tasks mixed at once: their matrices may be large
 
 
 class Split(NamedTuple):
@@ -35,7 +33,7 @@ def build_split(dataset: Dataset, split: int, settings: Settings | None = None) 
     """The tasks of split number `split`; the same number and seed give the same tasks, wherever they are asked for.
 
     One table becomes many tasks by mixing, with the card's counts; tasks of their own are z-scored each and drawn, or
-    with several devices those of one are the target. Where rows are fixed (`published`), only those are kept.
+    with several devices those of one are the target.
     """
     settings = settings or Settings()
     seed = split_seed(dataset.name, split, settings.seed)
@@ -45,22 +43,7 @@ def build_split(dataset: Dataset, split: int, settings: Settings | None = None) 
         parts = _own_tasks(dataset, split, seed, settings.n_training)
     for part in parts:
         _check_rows(dataset.name, part, settings.sizes)
-    if settings.protocol == "published":
-        parts = Split(*(keep_first_rows(part, settings.sizes) for part in parts))
     return parts
-
-
-def keep_first_rows(pool: TaskSet, sizes: EpisodeSizes) -> TaskSet:
-    """The rows that `published` uses, mixed once and for all; episodes of them are those of the pool."""
-    everyone = np.arange(len(pool))
-    rows = np.concatenate(draw_episode(pool, everyone, sizes, "published", np.random.default_rng(0)), axis=1)
-    counts = [sizes.support_normal, sizes.support_anomaly, sizes.query_normal, sizes.query_anomaly]
-    y = np.repeat([NORMAL, ANOMALY, NORMAL, ANOMALY], counts)
-    kept: list[NDArray[np.float32]] = []
-    for tasks in np.array_split(everyone, -(-len(pool) // CHUNK)):
-        X = pool.X[rows[tasks]]
-        kept.extend(X if pool.mixing is None else X @ pool.mixing(tasks))
-    return TaskSet.of([(X, y) for X in kept])
 
 
 def z_score(X: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -21,6 +21,7 @@ from oddshot.training import History, train, validation_episodes
 
 # NOTE[PAPER] one episode a target task there; here at least 50 in all where rows are drawn: Landmine has 4 of them.
 EPISODES = 50
+MATRICES_BYTES = 12 * 2**30
 TARGET_STREAM = 3  # apart from the streams that training draws from
 
 
@@ -82,8 +83,10 @@ def run_job(job: Job, dataset: Dataset | None = None) -> list[Record]:
         splits = _latest.splits_of(job, dataset)
         records: list[Record] = []
         for places in _alike(splits):
-            numbers = [job.splits[i] for i in places]
-            records += _run_together(job, numbers, [splits[i] for i in places])
+            step = _at_once(job, [splits[i] for i in places])
+            for start in range(0, len(places), step):
+                some = places[start : start + step]
+                records += _run_together(job, [job.splits[i] for i in some], [splits[i] for i in some])
         return sorted(records, key=lambda record: record.split)
     except Exception as error:
         lines = str(error).splitlines() or [""]
@@ -185,6 +188,15 @@ def _blank(job: Job, split: int) -> Record:
         split_seed(job.dataset, split, job.settings.seed), "done", device=device,
         finished_at=datetime.now(UTC).isoformat(timespec="seconds"),
     )  # fmt: skip
+
+
+def _at_once(job: Job, parts: list[Split]) -> int:
+    """How many splits train together: on a GPU the mixing matrices of all their training tasks lie in its memory."""
+    training = parts[0].training
+    if not job.device.startswith("cuda") or job.settings.protocol == "published" or training.mixing is None:
+        return len(parts)
+    n_attributes: int = training.mixing.n_attributes
+    return max(1, MATRICES_BYTES // (4 * len(training) * n_attributes**2))
 
 
 def _alike(splits: list[Split]) -> list[list[int]]:

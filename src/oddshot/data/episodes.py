@@ -1,16 +1,16 @@
 """Episodes: support and query rows drawn from each task (Alg. 1, lines 4-6)."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from oddshot.data.mixing import Ints, Mixing
 from oddshot.data.task import ANOMALY, NORMAL
 from oddshot.errors import InputError
 
-Ints = NDArray[np.int64]
 Rule = Literal["resampled", "published"]
 
 
@@ -45,8 +45,8 @@ class TaskSet:
     """T tasks over one block of rows, laid out so that episodes of many tasks are drawn at once.
 
     X: [n, M]. order: row numbers, those of one task and one label side by side. normal_start, normal_count,
-    anomaly_start, anomaly_count: [T], where in `order` each task's rows lie. mixing: task numbers [B] -> matrices
-    [B, M, M] that multiply the rows of each task (Sec. 4.1), or None.
+    anomaly_start, anomaly_count: [T], where in `order` each task's rows lie. mixing: the matrices that multiply the
+    rows of each task (Sec. 4.1), or None.
     """
 
     X: NDArray[np.float32]
@@ -55,14 +55,13 @@ class TaskSet:
     normal_count: Ints
     anomaly_start: Ints
     anomaly_count: Ints
-    mixing: Callable[[Ints], NDArray[np.float32]] | None = None
+    mixing: Mixing | None = None
 
     def __len__(self) -> int:
         return len(self.normal_start)
 
     def subset(self, tasks: Ints) -> "TaskSet":
         """The same rows, only these tasks."""
-        mixing = self.mixing
         return TaskSet(
             self.X,
             self.order,
@@ -70,7 +69,7 @@ class TaskSet:
             self.normal_count[tasks],
             self.anomaly_start[tasks],
             self.anomaly_count[tasks],
-            None if mixing is None else lambda chosen: mixing(tasks[chosen]),
+            None if self.mixing is None else self.mixing.subset(tasks),
         )
 
     @classmethod

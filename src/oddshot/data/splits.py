@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from oddshot.data.episodes import Ints
+from oddshot.data.mixing import Ints
 from oddshot.errors import InputError
 
 

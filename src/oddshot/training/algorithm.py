@@ -8,7 +8,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from oddshot.data.episodes import EpisodeSizes, Ints, Rule, TaskSet
+from oddshot.data.episodes import EpisodeSizes, Rule, TaskSet
+from oddshot.data.mixing import Ints
 from oddshot.errors import InputError
 from oddshot.methods.contract import Method
 from oddshot.training.batches import Episodes, validation_episodes
@@ -68,7 +69,7 @@ def train(
 ) -> History:
     """Train R replicas in place, each on its own tasks and from its own seed, and leave each at its best weights."""
     config, sizes, started = config or TrainingConfig(), sizes or EpisodeSizes(), time.perf_counter()
-    streams = [np.random.SeedSequence(seed).spawn(4) for seed in seeds]
+    streams = [np.random.SeedSequence(seed).spawn(5) for seed in seeds]
     method.initialise([_torch_generator(stream[0]) for stream in streams])
     method.to(device)
     device = torch.device(device)
@@ -76,7 +77,8 @@ def train(
     noise = _torch_generator(streams[0][3], device)
     method.set_noise(noise)
 
-    episodes = Episodes(training, sizes, rule, device)
+    row_noise = _torch_generator(streams[0][4], device) if device.type == "cuda" else None
+    episodes = Episodes(training, sizes, rule, device, row_noise)
     everyone = [np.arange(len(pool)) for pool in training]
     method.eval()
     support, query = episodes.draw(everyone, draw_rngs)

@@ -21,22 +21,16 @@ class Stepper:
         parameters = list(method.parameters())
         self.learns = bool(parameters)
         self.optimizer = torch.optim.Adam(parameters or [torch.empty(0)], lr=learning_rate, capturable=on_cuda)
-        self.recordings: dict[tuple[torch.Size, ...], Recording] | None = {} if on_cuda else None
+        self.run: Callable[..., Tensor] = self._step
+        if on_cuda:
+            self.run = Recordings(self._step, noise, self._forget_gradients, self._renew_noise)
 
     def __call__(self, support: Rows, query: Rows) -> Tensor:
         """One step. Returns the loss before it, [R]."""
-        if self.recordings is None:
-            return self._step(support, query)
-        inputs = (*support, *query)
-        key = tuple(tensor.shape for tensor in inputs)
-        if key not in self.recordings:
-            self.recordings[key] = Recording(self._step_flat, self._forget_gradients, self.noise, self._renew_noise)
-        return self.recordings[key](*inputs)
+        return self.run(*support, *query)
 
-    def _step_flat(self, *inputs: Tensor) -> Tensor:
-        return self._step(Rows(*inputs[:2]), Rows(*inputs[2:]))
-
-    def _step(self, support: Rows, query: Rows) -> Tensor:
+    def _step(self, *inputs: Tensor) -> Tensor:
+        support, query = Rows(*inputs[:2]), Rows(*inputs[2:])
         loss = self.method.loss(support, query)
         self._forget_gradients()
         loss.sum().backward()  # a sum: each replica's gradient is the one it would have alone
@@ -47,9 +41,36 @@ class Stepper:
         self.optimizer.zero_grad(set_to_none=True)
 
     def _renew_noise(self) -> None:
-        """A generator that was part of a broken recording cannot be drawn from any more."""
-        self.noise = torch.Generator(self.noise.device).manual_seed(self.noise.initial_seed() + 1)
+        self.noise = renewed(self.noise)
         self.method.set_noise(self.noise)
+
+
+def renewed(noise: torch.Generator) -> torch.Generator:
+    """Another one: a generator that was part of a broken recording cannot be drawn from any more."""
+    return torch.Generator(noise.device).manual_seed(noise.initial_seed() + 1)
+
+
+class Recordings:
+    """A function of tensors, recorded once for each combination of their shapes."""
+
+    def __init__(
+        self,
+        function: Callable[..., Tensor],
+        noise: torch.Generator | None = None,
+        before: Callable[[], None] = lambda: None,
+        on_refusal: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.settings = (function, noise, before, on_refusal)
+        self.by_shape: dict[tuple[torch.Size, ...], Recording] = {}
+
+    def __call__(self, *inputs: Tensor) -> Tensor:
+        """The function's value; a later call with the same shapes overwrites it."""
+        key = tuple(tensor.shape for tensor in inputs)
+        if key not in self.by_shape:
+            recording = Recording(*self.settings)
+            recording.refused = any(other.refused for other in self.by_shape.values())
+            self.by_shape[key] = recording
+        return self.by_shape[key](*inputs)
 
 
 class Recording:
@@ -61,8 +82,8 @@ class Recording:
     def __init__(
         self,
         function: Callable[..., Tensor],
-        before: Callable[[], None] = lambda: None,
         noise: torch.Generator | None = None,
+        before: Callable[[], None] = lambda: None,
         on_refusal: Callable[[], None] = lambda: None,
     ) -> None:
         self.function, self.before, self.noise, self.on_refusal = function, before, noise, on_refusal
@@ -103,7 +124,8 @@ class Recording:
         gc.collect()
         gc.disable()  # memory that is freed while recording breaks the recording
         try:
-            with torch.cuda.graph(graph):
+            # Only this thread's calls count: what other threads ask of CUDA meanwhile does not break the recording.
+            with torch.cuda.graph(graph, capture_error_mode="thread_local"):
                 self.output = self.function(*self.inputs)
         except RuntimeError as error:
             self.refused = True
