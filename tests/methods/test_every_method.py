@@ -37,7 +37,7 @@ def easy_tasks(seed, n_tasks, M=4):
 
 
 def train_briefly(name, epochs=10):
-    method = METHODS[name](4, small_config(name, **({"chunk_tasks": 10} if name == "maml" else {})))
+    method = METHODS[name](4, small_config(name))
     if is_learned(method):
         config = TrainingConfig(epochs=epochs, learning_rate=0.01, batch_size=10)
         train(method, [easy_tasks(0, 20)], [easy_tasks(1, 3)], [7], config=config, sizes=EASY)

@@ -2,12 +2,15 @@
 
 import pytest
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
 
 from oddshot.errors import InputError
 from oddshot.methods.contract import Rows
 from oddshot.methods.ft import FTConfig
 from oddshot.methods.maml import MAMLConfig
 from oddshot.model.auc import smooth_auc
+from oddshot.model.networks import drop
 from tests.methods.samples import build, loss_of_weights, pick, random_rows
 
 
@@ -48,55 +51,89 @@ def test_fine_tuning_is_adam_on_each_support():
             torch.testing.assert_close(scores[r, t], alone(query[r, t]).detach(), rtol=1e-8, atol=0)
 
 
-def inner_steps(method, alone, support):
-    """Weights of one task after its steps, differentiable."""
-    weights = dict(alone.named_parameters())
-    for _ in range(method.config.inner_steps):
-        normal, anomaly = (torch.func.functional_call(alone, weights, (part,)) for part in support)
-        gradient = torch.autograd.grad(-smooth_auc(normal, anomaly), list(weights.values()), create_graph=True)
-        rate = method.config.inner_learning_rate
-        weights = {key: w - rate * g for (key, w), g in zip(weights.items(), gradient, strict=True)}
-    return weights
+def forward(weights, center, x, masks):
+    """Scores of one task's rows, in plain matrices. masks: dropout's, one for each hidden layer."""
+    for weight, mask in zip(weights[:-1], masks, strict=True):
+        x = torch.relu(x @ weight) * mask
+    return (x @ weights[-1] - center).square().sum(-1)
 
 
-def test_maml_is_gradient_descent_on_each_support_to_the_second_order():
-    method = build("maml", replicas=1, inner_steps=5, inner_learning_rate=0.1, chunk_tasks=64)
-    support, query = random_rows(3, 1), random_rows(4, 1)
-    scores, losses, alone = method.adapt(support)(query.joined()).detach(), [], OneTask(method, 0)
-    for t in range(3):
-        weights = inner_steps(method, alone, one(support, 0, t))
-        normal, anomaly = (torch.func.functional_call(alone, weights, (part[0, t],)) for part in query)
-        torch.testing.assert_close(scores[0, t], torch.cat([normal, anomaly]).detach())
-        losses.append(-smooth_auc(normal, anomaly))
-    expected = torch.autograd.grad(torch.stack(losses).mean(), list(alone.parameters()))
-    loss = method.loss(support, query)
-    assert float(loss.detach()) == pytest.approx(float(torch.stack(losses).mean().detach()))
-    for mine, theirs in zip(torch.autograd.grad(loss.sum(), list(method.parameters())), expected, strict=True):
-        torch.testing.assert_close(mine[0], theirs.mT)
+def naive_maml(weights, center, support, query, rate, masks):
+    """Query scores of one task by autograd through autograd. masks: of the inner steps and then of the query."""
+    n_normal, rows = len(support.normal), torch.cat(list(support))
+    for mask in masks[:-1]:
+        scores = forward(weights, center, rows, mask)
+        loss = -smooth_auc(scores[:n_normal], scores[n_normal:])
+        gradient = torch.autograd.grad(loss, weights, create_graph=True)
+        weights = [w - rate * g for w, g in zip(weights, gradient, strict=True)]
+    return forward(weights, center, query, masks[-1])
+
+
+def draw_masks(method, noise, n_support, n_query):
+    """[pass][hidden layer] of [R, T, N, units], in the order in which the method draws them."""
+    shapes = [(2, 3, n, method.config.units) for n in [n_support] * method.config.inner_steps + [n_query]]
+    n_hidden, rate = method.config.layers - 2, method.config.dropout
+    return [[drop(torch.ones(s, dtype=torch.float64), rate, noise) for _ in range(n_hidden)] for s in shapes]
+
+
+@pytest.mark.parametrize("layers", [2, 3, 4])
+@pytest.mark.parametrize(("steps", "dropout"), [(1, 0.0), (5, 0.0), (5, 0.3)])
+def test_maml_is_gradient_descent_on_each_support_to_the_second_order(layers, steps, dropout):
+    method = build("maml", layers=layers, inner_steps=steps, inner_learning_rate=0.1, dropout=dropout)
+    support, query = random_rows(3), random_rows(4)
+    method.train()
+    method.set_noise(torch.Generator().manual_seed(0))
+    masks = draw_masks(method, torch.Generator().manual_seed(0), 7, 7)
+    scores = method.adapt(support)(query.joined())
+    for r in range(2):
+        weights = [weight[r] for weight in method.phi.weights]
+        expected = torch.stack([
+            naive_maml(weights, method.center[r], one(support, r, t), query.joined()[r, t], 0.1,
+                       [[mask[r, t] for mask in layer] for layer in masks])
+            for t in range(3)
+        ])  # fmt: skip
+        torch.testing.assert_close(scores[r], expected, rtol=1e-11, atol=0)
+        losses = [-smooth_auc(a[..., :5], a[..., 5:]).mean() for a in (scores[r], expected)]
+        gradients = [torch.autograd.grad(loss, list(method.parameters()), retain_graph=True) for loss in losses]
+        for mine, theirs in zip(*gradients, strict=True):
+            torch.testing.assert_close(mine, theirs, rtol=1e-9, atol=1e-13)
+
+
+def test_maml_in_float32_is_maml_in_float64():
+    method, support, query = build("maml", inner_steps=5), random_rows(5), random_rows(6)
+    results = []
+    for dtype in (torch.float64, torch.float32):
+        method.to(dtype)
+        rows = [Rows(*(part.to(dtype) for part in half)) for half in (support, query)]
+        loss = method.loss(*rows)
+        results.append([loss, *(g.double() for g in torch.autograd.grad(loss.sum(), list(method.parameters())))])
+    for double, single in zip(*results, strict=True):
+        torch.testing.assert_close(single, double, rtol=1e-4, atol=1e-6)
+
+
+class Largest(TorchDispatchMode):
+    """Notes the size of the largest tensor that any operation returns."""
+
+    size = 0
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        result = function(*args, **(kwargs or {}))
+        sizes = [part.numel() for part in tree_leaves(result) if isinstance(part, torch.Tensor)]
+        self.size = max([self.size, *sizes])
+        return result
+
+
+def test_no_task_has_a_weight_matrix_of_its_own_in_maml():
+    method, support, query = build("maml", units=64), random_rows(7), random_rows(8)
+    with Largest() as largest:
+        method.loss(support, query).sum().backward()
+    assert 0 < largest.size < 2 * 3 * 64 * 64
 
 
 def test_gradient_of_maml_by_finite_differences():
     method = build("maml", replicas=1, M=2, units=3, inner_steps=3, inner_learning_rate=0.1)
     support, query = (random_rows(seed, 1, 2, M=2) for seed in (5, 6))
     assert torch.autograd.gradcheck(loss_of_weights(method, support, query), list(method.parameters()), atol=1e-7)
-
-
-@pytest.mark.parametrize("size", [1, 2, 3])
-def test_chunks_change_neither_loss_nor_gradient(size):
-    support, query = random_rows(7, tasks=5), random_rows(8, tasks=5)
-    whole, parts = (build("maml", chunk_tasks=n) for n in (64, size))
-    scale = torch.tensor([2.0, -0.5], dtype=torch.float64)
-    losses = [method.loss(support, query) for method in (whole, parts)]
-    gradients = [
-        torch.autograd.grad((scale * loss).sum(), list(method.parameters()))
-        for loss, method in zip(losses, (whole, parts), strict=True)
-    ]
-    torch.testing.assert_close(losses[1], losses[0])
-    for mine, ours in zip(*gradients, strict=True):
-        torch.testing.assert_close(mine, ours)
-    torch.testing.assert_close(parts.adapt(support)(query.normal).detach(), whole.adapt(support)(query.normal).detach())
-    with torch.no_grad():
-        torch.testing.assert_close(parts.loss(support, query), losses[0].detach())
 
 
 @pytest.mark.parametrize("name", ["maml", "ft"])
@@ -133,7 +170,7 @@ def test_one_task_needs_no_other():
     torch.testing.assert_close(method.adapt(mixed)(query)[:, 0], method.adapt(support)(query)[:, 0])
 
 
-@pytest.mark.parametrize("wrong", [{"inner_steps": 0}, {"inner_learning_rate": 0.0}, {"chunk_tasks": 0}])
+@pytest.mark.parametrize("wrong", [{"inner_steps": 0}, {"inner_learning_rate": 0.0}])
 def test_wrong_settings_of_maml_are_refused(wrong):
     with pytest.raises(InputError, match=next(iter(wrong))):
         MAMLConfig(**wrong)

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
-from oddshot.model.auc import exact_auc, smooth_auc
+from oddshot.model.auc import exact_auc, smooth_auc, smooth_auc_gradient
 from tests import references
 
 scores = st.lists(st.integers(-3, 3).map(float), min_size=1, max_size=8)  # few values: many ties
@@ -49,3 +49,12 @@ def test_smooth_auc_gradient_is_finite_for_huge_scores():
     smooth_auc(normal, anomaly).backward()
     assert torch.isfinite(normal.grad).all()
     assert torch.isfinite(anomaly.grad).all()
+
+
+def test_smooth_auc_gradient_is_autograds():
+    generator = torch.Generator().manual_seed(0)
+    scores = [torch.randn(2, 3, n, generator=generator, dtype=torch.float64, requires_grad=True) for n in (5, 2)]
+    for mine, theirs in zip(
+        smooth_auc_gradient(*scores), torch.autograd.grad(smooth_auc(*scores).sum(), scores), strict=True
+    ):
+        torch.testing.assert_close(mine.detach(), theirs)

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from oddshot.methods.chunks import chunks_of
 from oddshot.methods.contract import Rows, ScoreFunction, minus_smooth_auc
 from oddshot.methods.embedded import Centered, EmbeddedConfig
 from oddshot.methods.settings import require_at_least, require_positive
-from oddshot.methods.taskwise import TaskDistance, Weights, dropout_of, shared_weights, support_gradient
+from oddshot.methods.taskwise import TaskDistance, Weights, shared_weights, support_gradient
 
 
 @dataclass(frozen=True)
@@ -48,8 +47,9 @@ class FT(Centered):
         self.check_support(support, anomaly=1)
         if self.in_training:
             return self.shared_score()
-        parts = [self._fine_tune(chunk) for chunk in chunks_of(support, self.config.chunk_tasks)]
-        return self._score([torch.cat(layer, dim=1) for layer in zip(*parts, strict=True)])
+        chunks = zip(*(part.split(self.config.chunk_tasks, dim=1) for part in support), strict=True)
+        parts = [self._fine_tune(Rows(*chunk)) for chunk in chunks]
+        return TaskDistance([torch.cat(layer, dim=1) for layer in zip(*parts, strict=True)], self.center)
 
     @torch.no_grad()
     def _fine_tune(self, support: Rows) -> Weights:
@@ -57,13 +57,10 @@ class FT(Centered):
         start = [weight.clone() for weight in shared_weights(self.phi, support.normal.shape[1])]
         return adam(
             start,
-            lambda weights: support_gradient(self._score, weights, support),
+            lambda weights: support_gradient(weights, self.center, support),
             self.config.fine_tuning_epochs,
             self.config.fine_tuning_rate,
         )
-
-    def _score(self, weights: Weights) -> TaskDistance:
-        return TaskDistance(weights, self.center, dropout_of(self.phi))
 
 
 def adam(weights: Weights, gradient: Callable[[Weights], Weights], steps: int, learning_rate: float) -> Weights:

@@ -23,3 +23,10 @@ def smooth_auc(normal: Tensor, anomaly: Tensor) -> Tensor:
     normal: [..., N], anomaly: [..., A]. Returns [...].
     """
     return torch.sigmoid(anomaly.unsqueeze(-1) - normal.unsqueeze(-2)).mean((-2, -1))
+
+
+def smooth_auc_gradient(normal: Tensor, anomaly: Tensor) -> tuple[Tensor, Tensor]:
+    """How the smooth AUC changes with each score, itself differentiable: [..., N] and [..., A]."""
+    won = torch.sigmoid(anomaly.unsqueeze(-1) - normal.unsqueeze(-2))
+    slope = won * (1 - won) / (normal.shape[-1] * anomaly.shape[-1])
+    return -slope.sum(-2), slope.sum(-1)
