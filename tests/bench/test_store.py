@@ -2,11 +2,17 @@ import dataclasses
 import os
 import sqlite3
 import stat
+from functools import partial
 
+import numpy as np
 import pytest
 
 from oddshot.bench.export import read_runs, write_runs
+from oddshot.bench.paper import METHOD_TITLES, OUTLIER_DATASETS
+from oddshot.bench.render import render
+from oddshot.bench.selection import select
 from oddshot.bench.store import VERSION, open_store, read_store
+from oddshot.bench.tables import ranks_table, table1, table2, table3
 from oddshot.errors import InputError
 from tests.bench.samples import record
 
@@ -181,6 +187,58 @@ def test_export_and_back_without_loss(path, tmp_path):
     assert sorted(read_runs(exported), key=str) == sorted(records, key=str)
     again = filled(tmp_path / "again.db", *read_runs(exported))
     assert read_store(again) == read_store(path)
+
+
+def full_grid():
+    """As many runs as a protocol has, a few of them failed, with random AUCs of 50 tasks and 125 pairs."""
+    rng = np.random.default_rng(0)
+    usual = {"code_version": "0.1.0+0123abc", "device": "NVIDIA H200", "finished_at": "2026-01-01T00:00:00+00:00"}
+    for dataset in (*OUTLIER_DATASETS, "landmine", "nbaiot", "doorbell1"):
+        for method in METHOD_TITLES:
+            for split in range(10):
+                aucs = np.round(rng.normal(0.8, 0.05, 50).clip(0, 1) * 125) / 125
+                figures = {
+                    "task_aucs": str({"strict": aucs.tolist(), "half": aucs.tolist()}),
+                    "train_seconds": rng.exponential(60),
+                    "adapt_seconds": rng.exponential(1e-3),
+                }
+                failed = {"status": "failed", "reason": "so"}
+                more = failed if rng.random() < 0.01 else usual | figures
+                made = record(dataset, method, split, float(aucs.mean()), **more)
+                yield dataclasses.replace(made, seed=int(rng.integers(2**62)))
+
+
+def test_a_brief_export_is_small_and_gives_the_same_tables(path, tmp_path):
+    filled(path, *full_grid())
+    records = read_store(path)
+    assert len(records) == 4000
+    brief, full = tmp_path / "brief.csv", tmp_path / "full.csv"
+    write_runs(brief, records, brief=True)
+    write_runs(full, records)
+    assert brief.stat().st_size < 2**20 < full.stat().st_size
+    read = read_store(filled(tmp_path / "again.db", *read_runs(brief)))
+    assert [(run.key, run.config, run.epochs, run.seed) for run in read] == [
+        (run.key, run.config, run.epochs, run.seed) for run in records
+    ]
+    assert {run.task_aucs for run in read} == {""}
+    before, after = select(records, "published"), select(read, "published")
+    for make in (partial(table1, auc="strict", compare=True), partial(table2, auc="half"), table3):
+        for form in ("text", "csv", "html"):
+            assert render(make(after), form) == render(make(before), form)
+    assert render(ranks_table(after, "strict")[0], "text") == render(ranks_table(before, "strict")[0], "text")
+
+
+def test_a_brief_export_is_read_in_any_order_but_not_without_a_configuration(tmp_path):
+    exported = tmp_path / "runs.csv"
+    records = [record(split=split) for split in range(3)]
+    write_runs(exported, records, brief=True)
+    head, first, *others = exported.read_text().splitlines()
+    exported.write_text("\n".join([head, *others, first]))
+    assert sorted(run.split for run in read_runs(exported)) == [0, 1, 2]
+    assert {run.config for run in read_runs(exported)} == {records[0].config}
+    exported.write_text("\n".join([head, *others]))
+    with pytest.raises(InputError, match=r"runs.csv, line 2: no line has the configuration of '[0-9a-f]{16}'"):
+        read_runs(exported)
 
 
 @pytest.mark.parametrize(

@@ -127,6 +127,20 @@ def test_export_and_import(store, tmp_path):
     assert from_csv == run("table", "--store", store).stdout
 
 
+def test_export_of_some_runs_briefly(store, tmp_path):
+    with open_store(store) as opened:
+        opened.add([record(protocol="resampled", task_aucs="[1.0]")])
+    some = ["--protocol", "published", "--datasets", "glass,wdbc", "--methods", "eigen,lr", "--brief"]
+    assert run("export", "--store", store, "--out", tmp_path / "runs.csv", *some).stdout.startswith("12 runs")
+    chosen = {(found.protocol, found.dataset, found.method) for found in read_runs(tmp_path / "runs.csv")}
+    assert chosen == {("published", dataset, method) for dataset in ("glass", "wdbc") for method in ("eigen", "lr")}
+    for which in ("1", "ranks"):
+        table = ["table", which, "--protocol", "published", "--datasets", "glass,wdbc", "--methods", "eigen,lr"]
+        assert run(*table, "--store", tmp_path / "runs.csv").stdout == run(*table, "--store", store).stdout
+    with pytest.raises(InputError, match="has no such runs; nothing is written"):
+        run("export", "--store", store, "--out", tmp_path / "runs.csv", "--protocol", "other")
+
+
 def test_figures(store, tmp_path):
     result = run(
         "figures",

@@ -255,15 +255,40 @@ def figures(
 def export_runs(
     store: Runs,
     out: Annotated[Path, typer.Option(metavar="FILE", help="The CSV file.")] = Path("runs.csv"),
+    brief: Annotated[
+        bool, typer.Option("--brief", help="A small file that gives the same tables: without the AUC of each task.")
+    ] = False,
+    protocol: Annotated[str | None, typer.Option(metavar="published|resampled", help="Only this one.")] = None,
+    datasets: OneOf = None,
+    methods: OneOf = None,
+    plugin: Plugins = None,
 ) -> None:
-    """Every run of a store as a CSV file.
+    """The runs of a store as a CSV file, for `import`, or to be read as a store is.
 
-    Example: oddshot bench export --store results.db --out runs.csv
+    \b
+    Examples:
+      oddshot bench export --store results.db --out runs.csv
+      oddshot bench export --store results.db --protocol published --brief --out results/published/runs.csv
     """
     from oddshot.bench.export import read_runs, write_runs
+    from oddshot.bench.names import parse_datasets, parse_methods
+    from oddshot.bench.plugins import open_source
+    from oddshot.errors import InputError
 
-    records = read_runs(store)
-    write_runs(out, records)
+    open_source(None, None, plugin or [])
+    asked = {
+        "protocol": None if protocol is None else [protocol],
+        "dataset": None if datasets is None else parse_datasets(datasets),
+        "method": None if methods is None else parse_methods(methods),
+    }
+    records = [
+        record
+        for record in read_runs(store)
+        if all(names is None or getattr(record, column) in names for column, names in asked.items())
+    ]
+    if not records:
+        raise InputError(f"{store} has no such runs; nothing is written")
+    write_runs(out, records, brief=brief)
     typer.echo(f"{len(records)} runs: {out}")
 
 
