@@ -1,5 +1,6 @@
 import csv
 import io
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -49,7 +50,7 @@ Test AUC on target tasks
 │ #Best    │      2 │     3* │      0 │
 └──────────┴────────┴────────┴────────┘
 * the best, or not different from it.
-Average over 2 datasets, those with figures of all methods shown.
+Average over 2 datasets, those with figures of all methods that were run.
 AUC with ties as a loss (Eq. 8).
 Means over 3 splits; 1 cells over fewer.
 """
@@ -107,6 +108,34 @@ def test_beside_the_papers_as_text_and_latex():
     glass = next(place for place, line in enumerate(text) if "Glass" in line)
     assert [line.split("│")[2].strip() for line in text[glass : glass + 3]] == ["0.850", "0.952", "-0.102"]
     assert r"Glass & 0.850 (0.952) & \textbf{0.900} (0.881)" in render(table1(CHOSEN, "strict", compare=True), "latex")
+
+
+def test_all_columns_of_the_papers_table_and_others_behind():
+    more = runs({("glass", "ridge+nearest"): [0.8], ("glass", "woproj"): [0.1]})
+    asked = [*paper.COMPARED, "ridge+nearest"]
+    lines = render(table1(select(MADE_UP + more, "published", methods=asked), "strict"), "csv").splitlines()
+    with Path(paper.__file__).with_name("paper_table1.csv").open() as file:
+        theirs = file.readline().strip().removesuffix(",best")
+    assert lines[0] == f"{theirs},ridge+nearest"
+    assert lines[1] == "Glass,0.8500,,,,,,,,,,0.9000,0.4700,,0.8000"
+    assert lines[-2] == "Average,0.8500,,,,,,,,,,0.9000,0.4700,,0.8000"
+    assert lines[-1] == "#Best,2,,,,,,,,,,3,0,,0"
+    beside = render(table1(select(MADE_UP, "published", methods=["eigen", "maml"]), "strict", compare=True), "csv")
+    assert "Glass,0.8500,0.9520,-0.1020,,0.6490,\n" in beside
+    assert "Mean |difference|,0.0515,,,,,\n" in beside
+
+
+def test_a_dataset_asked_for_has_its_row():
+    asked = select(MADE_UP, "published", datasets=["wdbc", "pima"], methods=["eigen", "lr"])
+    lines = render(table1(asked, "strict"), "csv").splitlines()
+    assert lines[1:4] == ["Pima,,", "WDBC,0.9400,0.9400", "Average,0.9400,0.9400"]
+
+
+def test_the_papers_rows_and_names():
+    with Path(paper.__file__).with_name("paper_table1.csv").open() as file:
+        theirs = [row["dataset"] for row in csv.DictReader(file)]
+    names = paper.order_datasets({name.lower() for name in theirs})
+    assert [paper.dataset_title(name) for name in names] == theirs
 
 
 def test_unknown_format():

@@ -21,10 +21,15 @@ USUAL = {
 
 @dataclass(frozen=True)
 class Selection:
-    """Finished runs under the same settings, none twice. n_failed: failed ones under these settings."""
+    """Finished runs under the same settings, none twice.
+
+    n_failed: failed ones under these settings. asked_datasets, asked_methods: those asked for by name, run or not.
+    """
 
     records: tuple[Record, ...]
     n_failed: int
+    asked_datasets: frozenset[str] = frozenset()
+    asked_methods: frozenset[str] = frozenset()
 
     def by_split(self, column: str) -> dict[tuple[str, str], dict[int, float]]:
         """(dataset, method) -> split -> the value of this column, where there is one."""
@@ -81,12 +86,11 @@ def select(
     where: names as in settings_of -> value.
     """
     kept = [record for record in records if record.protocol == protocol]
+    asked_datasets, asked_methods = frozenset(datasets or ()), frozenset(methods or ())
     if datasets is not None:
-        chosen = set(datasets)
-        kept = [record for record in kept if record.dataset in chosen]
+        kept = [record for record in kept if record.dataset in asked_datasets]
     if methods is not None:
-        chosen = set(methods)
-        kept = [record for record in kept if record.method in chosen]
+        kept = [record for record in kept if record.method in asked_methods]
     settings = {record.key: settings_of(record) for record in kept}
     for name in where or {}:
         if kept and not any(name in known for known in settings.values()):
@@ -96,7 +100,7 @@ def select(
     kept = [record for record in kept if _agrees(settings[record.key], asked)]
     done = [record for record in kept if record.status == "done"]
     _refuse_mixture([settings[record.key] for record in done])
-    return Selection(tuple(done), len(kept) - len(done))
+    return Selection(tuple(done), len(kept) - len(done), asked_datasets, asked_methods)
 
 
 def settings_of(record: Record) -> dict[str, Any]:

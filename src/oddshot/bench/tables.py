@@ -1,7 +1,7 @@
 """The paper's Tables 1, 2 and 3 out of finished runs."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from oddshot.bench.significance import Ranks, best_or_equal, rank_methods
 from oddshot.errors import InputError
 
 Means = Mapping[tuple[str, str], float]
+Scores = Mapping[tuple[str, str], dict[int, float]]
 
 
 @dataclass(frozen=True)
@@ -50,11 +51,16 @@ class Table:
 
 
 def table1(selection: Selection, auc: Auc, *, compare: bool = False) -> Table:
-    """Test AUC by dataset and method; bold: not different from the best at 5 % (paired t-test over splits)."""
-    scores = selection.aucs(auc)
-    methods = [name for name in order_methods(selection.methods) if name not in paper.ABLATION[1:]]
-    datasets = [name for name in order_datasets(selection.datasets) if any((name, m) in scores for m in methods)]
-    _require(datasets, selection)
+    """Test AUC by dataset and method; bold: not different from the best at 5 % (paired t-test over splits).
+
+    What was asked for by name has its row or column, with empty cells where nothing was run.
+    """
+    shown = order_methods(selection.methods | selection.asked_methods)
+    methods = [name for name in shown if name not in paper.ABLATION[1:]]
+    scores = _of_methods(selection.aucs(auc), methods)
+    here = {dataset for dataset, _ in scores}
+    _require(sorted(here), selection)
+    datasets = order_datasets(here | selection.asked_datasets)
     means = {key: float(np.mean(list(values.values()))) for key, values in scores.items()}
     rows, bests = [], np.zeros(len(methods), dtype=int)
     for dataset in datasets:
@@ -67,20 +73,20 @@ def table1(selection: Selection, auc: Auc, *, compare: bool = False) -> Table:
         rows.append(Row(dataset_title(dataset), tuple(cells)))
     complete = _complete(means, datasets, methods, in_paper=compare)
     rows.append(_average_row(means, complete, methods, compare))
-    rows.append(Row("#Best", tuple(Cell(float(n), bool(n == bests.max())) for n in bests), 0, summary=True))
+    rows.append(_best_row(dict(zip(methods, bests.tolist(), strict=True)), means))
     if compare:
         rows.append(_difference_row(means, methods))
     of_paper = " of the paper" if compare else ""
-    notes = [f"Average over {len(complete)} datasets{of_paper}, those with figures of all methods shown."]
+    notes = [f"Average over {len(complete)} datasets{of_paper}, those with figures of all methods that were run."]
     notes += _notes(selection, auc, scores)
     return Table("Test AUC on target tasks", _titles(methods), tuple(rows), tuple(notes), compare)
 
 
 def table2(selection: Selection, auc: Auc, *, compare: bool = False) -> Table:
     """Ablation: average test AUC over the datasets where all variants have figures."""
-    scores = selection.aucs(auc)
-    means = {key: float(np.mean(list(values.values()))) for key, values in scores.items()}
     methods = [name for name in paper.ABLATION if name in selection.methods]
+    scores = _of_methods(selection.aucs(auc), methods)
+    means = {key: float(np.mean(list(values.values()))) for key, values in scores.items()}
     complete = _complete(means, order_datasets(selection.datasets), methods)
     _require(complete if methods else [], selection)
     values = [float(np.mean([means[dataset, method] for dataset in complete])) for method in methods]
@@ -144,26 +150,36 @@ def rank_selection(selection: Selection, auc: Auc) -> tuple[list[str], Ranks]:
     return methods, rank_methods(np.array([[means[d, m] for m in methods] for d in complete]))
 
 
+def _of_methods(scores: Scores, methods: Sequence[str]) -> Scores:
+    return {key: by_split for key, by_split in scores.items() if key[1] in methods}
+
+
 def _complete(means: Means, datasets: Sequence[str], methods: Sequence[str], in_paper: bool = False) -> list[str]:
+    """Datasets where all methods that have figures at all have one."""
     known = {dataset for dataset, _ in paper.table1()}
+    run = [method for method in methods if any(name == method for _, name in means)]
     return [
-        name
-        for name in datasets
-        if all((name, method) in means for method in methods) and (name in known or not in_paper)
+        name for name in datasets if all((name, method) in means for method in run) and (name in known or not in_paper)
     ]
 
 
 def _average_row(means: Means, complete: Sequence[str], methods: Sequence[str], compare: bool) -> Row:
-    if not complete:
-        return Row("Average", tuple(Cell() for _ in methods), summary=True)
-    values = [float(np.mean([means[dataset, method] for dataset in complete])) for method in methods]
-    theirs = paper.table1()
-    cells = []
-    for method, value in zip(methods, values, strict=True):
+    theirs, cells = paper.table1(), []
+    for method in methods:
+        ours = [means[dataset, method] for dataset in complete if (dataset, method) in means]
         printed = [theirs[dataset, method] for dataset in complete if (dataset, method) in theirs]
-        beside = float(np.mean(printed)) if compare and printed else None
-        cells.append(Cell(value, value == max(values), beside))
-    return Row("Average", tuple(cells), summary=True)
+        cells.append(
+            Cell(float(np.mean(ours)) if ours else None, paper=float(np.mean(printed)) if compare and printed else None)
+        )
+    best = max((cell.value for cell in cells if cell.value is not None), default=None)
+    marked = (replace(cell, best=cell.value is not None and cell.value == best) for cell in cells)
+    return Row("Average", tuple(marked), summary=True)
+
+
+def _best_row(bests: Mapping[str, int], means: Means) -> Row:
+    run = {method for _, method in means}
+    cells = (Cell(float(n), n == max(bests.values())) if method in run else Cell() for method, n in bests.items())
+    return Row("#Best", tuple(cells), 0, summary=True)
 
 
 def _difference_row(means: Means, methods: Sequence[str]) -> Row:
@@ -176,7 +192,7 @@ def _difference_row(means: Means, methods: Sequence[str]) -> Row:
     return Row("Mean |difference|", tuple(cells), summary=True)
 
 
-def _notes(selection: Selection, auc: Auc, scores: Mapping[tuple[str, str], Mapping[int, float]]) -> list[str]:
+def _notes(selection: Selection, auc: Auc, scores: Scores) -> list[str]:
     """What a reader must know to trust the table."""
     notes = [f"AUC with ties as {'a loss (Eq. 8)' if auc == 'strict' else 'a half'}."]
     most = max(len(values) for values in scores.values())
