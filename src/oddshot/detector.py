@@ -15,6 +15,7 @@ from oddshot.data.encoding import Encoding
 from oddshot.data.tables.frames import as_table
 from oddshot.data.task import ANOMALY, NORMAL, UNLABELLED
 from oddshot.errors import InputError
+from oddshot.folded import fold
 from oddshot.methods.contract import Method
 from oddshot.methods.wonn import WoNN, WoNNConfig
 from oddshot.modelfile import HALF_WAY, Model
@@ -65,7 +66,7 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def score_encoded(self, rows: NDArray[np.float32]) -> NDArray[np.float64]:
         """Scores of rows that `encoding_` has turned into numbers, [n, n_attributes] -> [n]."""
-        return score_rows(self._score, rows, device_of(self._method))
+        return score_rows(self._folded or self._score, rows, device_of(self._method))
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """a(x|S) minus the threshold, [n]: higher = more anomalous, above 0 = predicted anomaly."""
@@ -94,6 +95,7 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if self.model is None:
             self._method.fix_center(support, support.normal)
         self._score, self.threshold_ = adapt_task(self._method, support, fraction)
+        self._folded = fold(self._score)
 
     def _encode_labels(self, y: ArrayLike) -> NDArray[np.int8]:
         """Labels as 0, 1, -1; sets classes_."""

@@ -4,9 +4,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from oddshot.folded import Folded
 from oddshot.methods.contract import Method, Rows, ScoreFunction
 
 CHUNK_ROWS = 16384
+CACHE_NUMBERS = 2**18  # what one layer gives for a chunk: 1 MiB, so that the next layer finds it in the cache
 
 
 def support_rows(X: NDArray[np.float32], y: NDArray[np.int8], device: torch.device) -> Rows:
@@ -30,10 +32,19 @@ def adapt_task(method: Method, support: Rows, fraction: float) -> tuple[ScoreFun
 
 
 @torch.no_grad()
-def score_rows(score: ScoreFunction, X: NDArray[np.float32], device: torch.device) -> NDArray[np.float64]:
+def score_rows(score: ScoreFunction | Folded, X: NDArray[np.float32], device: torch.device) -> NDArray[np.float64]:
     """X: [n, M]. Returns [n]."""
     out = np.empty(len(X))
-    for start in range(0, len(X), CHUNK_ROWS):
-        chunk = torch.from_numpy(np.ascontiguousarray(X[start : start + CHUNK_ROWS])).to(device)
-        out[start : start + CHUNK_ROWS] = score(chunk[None, None])[0, 0].cpu().numpy()
+    step = chunk_rows(score, device)
+    for start in range(0, len(X), step):
+        chunk = torch.from_numpy(np.ascontiguousarray(X[start : start + step])).to(device)
+        scores = score(chunk) if isinstance(score, Folded) else score(chunk[None, None])[0, 0]
+        out[start : start + step] = scores.cpu().numpy()
     return out
+
+
+def chunk_rows(score: ScoreFunction | Folded, device: torch.device) -> int:
+    """How many rows are scored at once: on a CPU so many that they stay in its cache from layer to layer."""
+    if not isinstance(score, Folded) or device.type != "cpu":
+        return CHUNK_ROWS
+    return min(max(CACHE_NUMBERS // score.widest, 256), CHUNK_ROWS)

@@ -1,0 +1,51 @@
+import numpy as np
+import pytest
+import torch
+
+from oddshot.folded import fold
+from oddshot.methods.contract import Rows
+from oddshot.scorer import CHUNK_ROWS, chunk_rows, score_rows
+from tests.methods.samples import build, random_rows
+
+CPU = torch.device("cpu")
+OF_LAYERS = ["eigen", "svdd", "ssvdd", "proto", "r2d2", "maml", "ft", "wonn", "woproj", "woanomaly", "deepsad"]
+
+
+def adapted(name, **settings):
+    method = build(name, replicas=1, **settings)
+    return method.adapt(random_rows(1, replicas=1, tasks=1))
+
+
+@pytest.mark.parametrize("name", OF_LAYERS)
+def test_the_folded_task_scores_the_same(name):
+    score, x = adapted(name), random_rows(2, replicas=1, tasks=1).joined()
+    torch.testing.assert_close(fold(score)(x[0, 0]), score(x)[0, 0], rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["knn", "ridge+nearest"])
+def test_other_score_functions_are_left_as_they_are(name):
+    assert fold(adapted(name)) is None
+
+
+def test_a_row_costs_one_layer_less_than_the_network_has():
+    folded = fold(adapted("eigen"))
+    assert [tuple(layer.W.shape) for layer in folded.layers] == [(4, 12), (12, 12)]  # r and w are folded in
+    assert folded.P.shape == (12, 1)
+    assert folded.widest == 12
+
+
+@pytest.mark.parametrize("n", [0, 1, CHUNK_ROWS - 1, CHUNK_ROWS, CHUNK_ROWS + 1])
+def test_rows_in_chunks_score_as_all_at_once(n):
+    support = Rows(*(part.float() for part in random_rows(1, replicas=1, tasks=1)))
+    score = build("eigen", replicas=1).float().adapt(support)
+    X = np.random.default_rng(0).normal(size=(n, 4)).astype(np.float32)
+    expected = score(torch.from_numpy(X)[None, None])[0, 0].detach().numpy()
+    for form in (score, fold(score)):
+        np.testing.assert_allclose(score_rows(form, X, CPU), expected, rtol=1e-4, atol=1e-7)
+
+
+def test_chunks_of_wide_networks_are_shorter():
+    narrow, wide = fold(adapted("eigen", units=8)), fold(adapted("eigen", units=300))
+    assert chunk_rows(narrow, CPU) == CHUNK_ROWS
+    assert 256 <= chunk_rows(wide, CPU) * 300 <= 2**18
+    assert chunk_rows(adapted("knn"), CPU) == CHUNK_ROWS
