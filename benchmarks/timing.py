@@ -23,3 +23,16 @@ def best_seconds(work: Callable[[], object], repeats: int = 5) -> float:
         work()
         times.append(time.perf_counter() - started)
     return min(times)
+
+
+def in_turn(*works: Callable[[], object], repeats: int = 5) -> list[float]:
+    """The shortest of several runs of each, one after the other, so that other work on the machine slows all alike."""
+    best = [float("inf")] * len(works)
+    for work in works:
+        work()
+    for _ in range(repeats):
+        for k, work in enumerate(works):
+            started = time.perf_counter()
+            work()
+            best[k] = min(best[k], time.perf_counter() - started)
+    return best

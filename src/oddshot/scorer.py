@@ -1,5 +1,10 @@
 """Scores of one adapted task, rows in NumPy, in chunks so that memory is bounded."""
 
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from threading import Barrier
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -31,15 +36,24 @@ def adapt_task(method: Method, support: Rows, fraction: float) -> tuple[ScoreFun
     return score, low + fraction * (high - low)
 
 
-@torch.no_grad()
 def score_rows(score: ScoreFunction | Folded, X: NDArray[np.float32], device: torch.device) -> NDArray[np.float64]:
     """X: [n, M]. Returns [n]."""
     out = np.empty(len(X))
     step = chunk_rows(score, device)
-    for start in range(0, len(X), step):
+
+    @torch.no_grad()
+    def fill(start: int) -> None:
         chunk = torch.from_numpy(np.ascontiguousarray(X[start : start + step])).to(device)
         scores = score(chunk) if isinstance(score, Folded) else score(chunk[None, None])[0, 0]
         out[start : start + step] = scores.cpu().numpy()
+
+    starts, threads = range(0, len(X), step), torch.get_num_threads()
+    if threads > 1 and len(starts) > 1 and device.type == "cpu" and isinstance(score, Folded):
+        with _threads_of_one_core(min(threads, len(starts))) as pool:
+            list(pool.map(fill, starts))
+    else:
+        for start in starts:
+            fill(start)
     return out
 
 
@@ -48,3 +62,25 @@ def chunk_rows(score: ScoreFunction | Folded, device: torch.device) -> int:
     if not isinstance(score, Folded) or device.type != "cpu":
         return CHUNK_ROWS
     return min(max(CACHE_NUMBERS // score.widest, 256), CHUNK_ROWS)
+
+
+@contextmanager
+def _threads_of_one_core(n: int) -> Iterator[ThreadPoolExecutor]:
+    """n threads in which torch uses no further ones.
+
+    Chunks are this small that torch's own threads, which meet after every operation, would wait for each other: on a
+    machine with other work for whole time slices.
+    """
+    before = torch.get_num_threads()
+    ready = Barrier(n + 1)
+
+    def start() -> None:
+        torch.set_num_threads(1)  # of this thread, and of those that start later
+        ready.wait()
+
+    with ThreadPoolExecutor(n) as pool:
+        for _ in range(n):
+            pool.submit(start)
+        ready.wait()
+        torch.set_num_threads(before)
+        yield pool
