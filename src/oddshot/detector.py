@@ -1,6 +1,8 @@
 """The scikit-learn face: a binary classifier that adapts to a task's few labelled rows."""
 
+import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -19,6 +21,7 @@ from oddshot.folded import fold
 from oddshot.methods.contract import Method
 from oddshot.methods.wonn import WoNN, WoNNConfig
 from oddshot.modelfile import HALF_WAY, Model
+from oddshot.onnxfile import write_onnx
 from oddshot.scorer import adapt_task, device_of, score_rows, support_rows
 
 
@@ -77,6 +80,19 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         decided = self.decision_function(X) > 0
         labels: NDArray[Any] = self.classes_[decided.astype(int)]
         return labels
+
+    def export_onnx(self, path: str | Path) -> None:
+        """Write the adapted scorer as an ONNX file, checked with onnxruntime; where its scores differ, nothing.
+
+        Input `rows`: [n, n_attributes] in float32, as `encoding_.transform` gives them. Output `scores`: [n] in
+        float64, as of `score_samples`. Its metadata hold the `threshold` and, as JSON, the names of the `attributes`.
+        """
+        check_is_fitted(self)
+        if self._folded is None:
+            raise InputError(f"method {self._method.name!r} cannot be exported: its scores are not those of a network")
+        rows = np.random.default_rng(0).normal(size=(1000, self.encoding_.n_attributes)).astype(np.float32)
+        facts = {"threshold": repr(self.threshold_), "attributes": json.dumps(self.encoding_.names)}
+        write_onnx(path, self._folded, facts, rows, self.score_encoded(rows))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
