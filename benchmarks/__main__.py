@@ -6,7 +6,7 @@ from pathlib import Path
 
 from benchmarks.timing import Verdict
 
-NAMES = ("projection", "training_step", "encoding", "scoring")
+NAMES = ("projection", "training_step", "encoding", "scoring", "adaptation")
 
 
 def main() -> None:
