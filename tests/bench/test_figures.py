@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from oddshot.bench import gallery
 from oddshot.bench.curves import ANOMALIES, NORMALS, TASKS, collect
 from oddshot.bench.figures import Curve, cliques, draw_curves, draw_ranks, three_spaces
 from oddshot.bench.gallery import Wanted, draw, parse_figures
@@ -94,6 +95,17 @@ def test_figures_by_name(tmp_path):
     assert not (tmp_path / "normals.png").exists()
     with pytest.raises(InputError, match="no figure 'pie'"):
         parse_figures("ranks,pie")
+
+
+def test_a_figure_names_its_only_dataset(tmp_path, monkeypatch):
+    notes = []
+    monkeypatch.setattr(gallery, "draw_curves", lambda *arguments: notes.append(arguments[-1]))
+    for datasets in (("wdbc",), ("glass", "wdbc")):
+        draw("tasks", tasks_runs(), Wanted("published", "strict", {}, datasets), tmp_path / "tasks.png")
+    assert notes == [
+        "published; WDBC; bands: 95 % confidence over splits",
+        "published; mean over 2 datasets; bands: 95 % confidence over splits",
+    ]
 
 
 def test_three_spaces_of_a_trained_model_are_kept(tmp_path):

@@ -172,6 +172,17 @@ def test_figures_run_what_is_missing(tiny, tmp_path):
     assert len(read_runs(tmp_path / "mine.db")) == 4 * 2 * 2
 
 
+def test_figures_say_why_a_point_is_missing(tiny, tmp_path):
+    small = ["--set", "sizes.query_normal=5", "--set", "sizes.query_anomaly=12", "--splits", 2, "--quiet"]
+    where = ["--where", "sizes.query_normal=5", "--where", "sizes.query_anomaly=12"]
+    arguments = ["--only", "anomalies", "--datasets", "toy", "--methods", "quick", "--protocol", "resampled"]
+    result = run("figures", *arguments, *tiny, *small, *where, "--out", tmp_path / "f", "--run")
+    assert result.stderr == (
+        "failed: toy, 2 runs: InputError: toy: a task has 20 anomalous rows; an episode needs 22\n"
+    )
+    assert (tmp_path / "f" / "anomalies.png").exists()
+
+
 def test_help_teaches():
     for command in ("run", "table", "figures"):
         assert "Examples:" in run(command, "--help").stdout

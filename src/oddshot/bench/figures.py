@@ -40,7 +40,8 @@ def draw_curves(path: Path, curves: Mapping[str, Curve], x_label: str, title: st
     for number, (method, curve) in enumerate(curves.items()):
         colour, marker = COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]
         where = [place[x] for x in curve.x]
-        axes.fill_between(where, curve.low, curve.high, color=colour, alpha=0.18, linewidth=0)
+        # Student's t knows no upper bound; an AUC has one.
+        axes.fill_between(where, curve.low, np.minimum(curve.high, 1.0), color=colour, alpha=0.18, linewidth=0)
         axes.plot(where, curve.mean, color=colour, marker=marker, label=method_title(method))
         for x, y, hollow in zip(where, curve.mean, curve.hollow, strict=False):
             if hollow:

@@ -46,9 +46,10 @@ def draw(name: str, records: Sequence[Record], wanted: Wanted, path: Path) -> di
     curves, datasets = collect(records, sweep, wanted.protocol, wanted.auc, wanted.where, wanted.datasets, methods)
     if not any(len(curve.x) > 1 for curve in curves.values()):
         raise InputError("no dataset has runs at two values and more; add --run")
-    note = f"{wanted.protocol}; mean over {len(datasets)} datasets; bands: 95 % confidence over splits"
+    of = f"mean over {len(datasets)} datasets" if len(datasets) > 1 else paper.dataset_title(datasets[0])
+    note = f"{wanted.protocol}; {of}; bands: 95 % confidence over splits"
     if any(any(curve.hollow) for curve in curves.values()):
-        note += "; hollow: WoAnomaly in our place"
+        note += "\nhollow: WoAnomaly in our place"
     draw_curves(path, curves, sweep.x_label, sweep.title, note)
     return {"datasets": datasets, "curves": {method: asdict(curve) for method, curve in curves.items()}}
 

@@ -1,5 +1,6 @@
 """`oddshot bench`: the paper's evaluation, run, tabulated and drawn."""
 
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -243,7 +244,9 @@ def figures(
     if run_missing:
         grids = [behind for name in names for behind in grids_behind(name, grid, chosen)]
         with _stoppable():
-            fill(store, grids, make_engine(engine, address, workers, device), device=device, quiet=quiet)
+            _, failed = fill(store, grids, make_engine(engine, address, workers, device), device=device, quiet=quiet)
+        for (dataset, reason), n in Counter((record.dataset, record.reason) for record in failed).items():
+            typer.echo(f"failed: {dataset}, {n} runs: {reason}", err=True)
         records = read_runs(store)
     drawn = _draw(names, out, records, wanted, grid, device if run_missing else None)
     write_json(json_file, {"protocol": used, "auc": kind, **drawn})
