@@ -6,7 +6,7 @@ from pathlib import Path
 
 from benchmarks.timing import Verdict
 
-NAMES = ("projection", "training_step", "encoding", "scoring", "adaptation")
+NAMES = ("projection", "training_step", "encoding", "training", "scoring", "adaptation")
 
 
 def main() -> None:

@@ -1,0 +1,27 @@
+"""A benchmark's reference counts only if it computes the same."""
+
+import torch
+
+from benchmarks.models import untrained_model
+from benchmarks.reference import Reference
+from oddshot.methods.contract import Rows
+
+
+def test_the_straightforward_reference_has_the_same_loss():
+    method = untrained_model(4, units=16).method
+    for weight in method.phi.weights:
+        weight.data *= 3  # so that S_N is not η alone
+    reference = Reference(4, units=16).eval()
+    for name in ("f", "g", "phi"):
+        linear = [layer for layer in getattr(reference, name) if isinstance(layer, torch.nn.Linear)]
+        for k, layer in enumerate(linear):
+            layer.weight.data = getattr(method, name).weights[k][0].T
+            if layer.bias is not None:
+                layer.bias.data = getattr(method, name).biases[k][0, 0]
+    reference.center, reference.log_eta.data = method.center[0], method.eta()[0, 0].log().detach()
+    rows = torch.randn(36, 4, generator=torch.Generator().manual_seed(0))
+    support, query = rows[:6], rows[6:]
+    ours = method.loss(Rows(support[None, None, :5], support[None, None, 5:]),
+                       Rows(query[None, None, :25], query[None, None, 25:]))  # fmt: skip
+    torch.testing.assert_close(reference.double().loss(support.double(), query.double()), ours[0], atol=1e-5, rtol=1e-5)
+    assert abs(float(ours[0].detach()) + 0.5) > 0.01  # the scores differ enough to tell
