@@ -20,7 +20,7 @@ from oddshot.methods import find_method
 from oddshot.methods.contract import Method, Rows
 from oddshot.modelfile import HALF_WAY, Model
 from oddshot.progress import training_bar
-from oddshot.training import TrainingConfig, train, validation_episodes
+from oddshot.training import Ranks, TrainingConfig, train, validation_episodes
 
 
 def meta_train(
@@ -34,13 +34,15 @@ def meta_train(
     encoding: Encoding | None = None,
     training: TrainingConfig | None = None,
     progress: bool = True,
+    ranks: Ranks | None = None,
     **hyperparameters: Any,
 ) -> Model:
     """Learn from many labelled tasks a model that adapts to a new one.
 
     validation: tasks for early stopping; without them a tenth of `tasks` is set aside at random. sizes: rows of the
-    simulated tasks. encoding: how columns become numbers, fitted on the tasks unless given. hyperparameters: fields of
-    the method's configuration (`units`, `dropout`, ...).
+    simulated tasks. encoding: how columns become numbers, fitted on the tasks unless given. ranks: processes that all
+    call this alike and share the work (`joined_ranks`). hyperparameters: fields of the method's configuration (`units`,
+    `dropout`, ...).
     """
     sizes = sizes or EpisodeSizes()
     chosen = find_method(method)
@@ -54,8 +56,9 @@ def meta_train(
     where = resolve_device(device)
     with training_bar(training or TrainingConfig(), enabled=progress) as on_epoch:
         history = train(
-            network, [train_pool], [valid_pool], [seed], config=training, sizes=sizes, device=where, on_epoch=on_epoch
-        )
+            network, [train_pool], [valid_pool], [seed],
+            config=training, sizes=sizes, device=where, on_epoch=on_epoch, ranks=ranks,
+        )  # fmt: skip
     streams = [np.random.SeedSequence([seed, 1])]
     threshold = find_threshold(network, *validation_episodes([valid_pool], sizes, "resampled", where, streams))
     facts = {

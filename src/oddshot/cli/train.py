@@ -1,7 +1,10 @@
 """`oddshot train`: from a fleet's labelled tables to a model file."""
 
+import os
 import time
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,6 +14,7 @@ from oddshot.cli.options import AnomalyValue, Device, JsonFile, Label, refuse_ov
 
 if TYPE_CHECKING:
     from oddshot.data.task import Task
+    from oddshot.training import Ranks
 
 
 def train(
@@ -34,6 +38,8 @@ def train(
     """Learn from many labelled tasks; the model then adapts to a new one.
 
     Example: oddshot train fleet/*.csv --label fault --out fleet.safetensors
+
+    On several GPUs or machines: torchrun --nproc-per-node 4 -m oddshot train ... gives the same model.
     """
     from oddshot.data.episodes import EpisodeSizes
     from oddshot.data.files import atomic_path
@@ -43,29 +49,53 @@ def train(
     from oddshot.modelfile import to_bytes
     from oddshot.training import TrainingConfig
 
-    find_method(method)  # a mistyped name shows before the files are read
-    sizes = EpisodeSizes(support_normal, support_anomaly, query_normal, query_anomaly)
-    config = TrainingConfig(epochs=epochs, patience=patience)
-    settings: dict[str, Any] = {} if units is None else {"units": units}
-    paths = find_files(files)
-    refuse_overwriting(out, paths)
-    with atomic_path(out) as temporary:
-        tasks = usable_tasks(read_tasks(paths, label=label, task=task, anomaly_value=anomaly_value), sizes)
-        counts = _counts(tasks)
-        typer.echo("{tasks} tasks, {rows:,} rows: {anomalies:,} anomalies, {unlabelled:,} unlabelled".format(**counts))
-        encoding = fit_encoding(tasks)
-        typer.echo("\n".join(encoding.describe()))
-        started = time.perf_counter()
-        model = meta_train(
-            tasks, method=method, seed=seed, device=device, sizes=sizes, encoding=encoding, training=config, **settings
-        )
-        temporary.write_bytes(to_bytes(model))
+    with _shared_work(device) as (ranks, device):
+        find_method(method)  # a mistyped name shows before the files are read
+        sizes = EpisodeSizes(support_normal, support_anomaly, query_normal, query_anomaly)
+        config = TrainingConfig(epochs=epochs, patience=patience)
+        settings: dict[str, Any] = {} if units is None else {"units": units}
+        paths = find_files(files)
+        refuse_overwriting(out, paths)
+        with atomic_path(out) if ranks.is_first else nullcontext() as temporary:
+            tasks = usable_tasks(read_tasks(paths, label=label, task=task, anomaly_value=anomaly_value), sizes)
+            counts = _counts(tasks)
+            typer.echo(
+                "{tasks} tasks, {rows:,} rows: {anomalies:,} anomalies, {unlabelled:,} unlabelled".format(**counts)
+            )
+            encoding = fit_encoding(tasks)
+            typer.echo("\n".join(encoding.describe()))
+            started = time.perf_counter()
+            model = meta_train(
+                tasks, method=method, seed=seed, device=device, sizes=sizes, encoding=encoding, training=config,
+                progress=ranks.is_first, ranks=ranks, **settings,
+            )  # fmt: skip
+            if temporary is None:
+                return
+            temporary.write_bytes(to_bytes(model))
     facts = {**model.training, "seconds": round(time.perf_counter() - started, 1)}
     typer.echo(
         f"validation AUC {facts['validation_auc']:.3f}, best epoch {facts['best_epoch']} of {facts['epochs']}, "
         f"{facts['seconds']:.0f} s\nwritten: {out} ({model.n_weights:,} weights)"
     )
     write_json(json_file, {**counts, **facts})
+
+
+@contextmanager
+def _shared_work(device: str) -> Iterator[tuple["Ranks", str]]:
+    """The processes that torchrun started and this one's device. Only the first prints and writes."""
+    from oddshot.errors import InputError
+    from oddshot.training import joined_ranks
+
+    with joined_ranks(device) as (ranks, own):
+        if ranks.is_first:
+            yield ranks, own
+            return
+        with open(os.devnull, "w") as nowhere, redirect_stdout(nowhere), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                yield ranks, own
+            except InputError:
+                raise typer.Exit(2) from None
 
 
 def _counts(tasks: "Sequence[Task]") -> dict[str, int]:

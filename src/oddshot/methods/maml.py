@@ -11,7 +11,6 @@ from oddshot.methods.embedded import Centered, EmbeddedConfig
 from oddshot.methods.settings import require_at_least, require_positive
 from oddshot.methods.stepped import SteppedLayer
 from oddshot.model.auc import smooth_auc_gradient
-from oddshot.model.networks import drop
 
 
 @dataclass(frozen=True)
@@ -79,10 +78,7 @@ class MAML(Centered):
         self.check_support(support, anomaly=1)
         # NOTE[PAPER] the inner learning rate and optimiser are not stated: plain gradient steps, as Finn et al. take.
         layers = [SteppedLayer.start(weight, support.normal.shape[1]) for weight in self.phi.weights]
-        score = SteppedDistance(layers, self.center, self._drop)
+        score = SteppedDistance(layers, self.center, self.phi.drop)
         for _ in range(self.config.inner_steps):
             score = score.step(support, self.config.inner_learning_rate)
         return score
-
-    def _drop(self, x: Tensor) -> Tensor:
-        return drop(x, self.phi.dropout if self.phi.training else 0.0, self.phi.noise)

@@ -23,6 +23,7 @@ class Network(nn.Module):
         self.biases = nn.ParameterList(torch.empty(replicas, 1, n_out) for _, n_out in pairs) if bias else None
         self.dropout = dropout
         self.noise: torch.Generator | None = None  # where dropout draws from; training sets it
+        self.around = (0, 0)  # tasks of the batch before and after those given, whose noise is drawn as well
 
     def initialise(self, generators: Sequence[torch.Generator]) -> None:
         """PyTorch's own: uniform within ±1/√in, each replica from a generator of its own (on the CPU)."""
@@ -45,19 +46,20 @@ class Network(nn.Module):
             # [x, r] W = x W_x + r W_r: the second part is the same for all rows of a task.
             if n_layers == 1:
                 raise ValueError("a task representation needs a network of two layers or more")
-            x = drop(torch.relu(self._first_layer(x, r)), self._rate(), self.noise)
+            x = self.drop(torch.relu(self._first_layer(x, r)))
         for k in range(0 if r is None else 1, n_layers - 1):
-            x = drop(torch.relu(self._layer(k, x)), self._rate(), self.noise)
+            x = self.drop(torch.relu(self._layer(k, x)))
         return x
+
+    def drop(self, x: Tensor) -> Tensor:
+        """Dropout as it stands between layers; none outside of training. x: [R, T, ...]."""
+        return drop(x, self.dropout if self.training else 0.0, self.noise, self.around)
 
     @property
     def last_weight(self) -> Tensor:
         """[R, units, out]."""
         last: Tensor = self.weights[-1]
         return last
-
-    def _rate(self) -> float:
-        return self.dropout if self.training else 0.0
 
     def _layer(self, k: int, x: Tensor) -> Tensor:
         flat, weight = x.flatten(1, 2), self.weights[k]
@@ -74,13 +76,20 @@ class Network(nn.Module):
         return of_rows + of_task.unsqueeze(2)
 
 
-def drop(x: Tensor, rate: float, noise: torch.Generator | None) -> Tensor:
-    """Inverted dropout: each entry is 0 with probability `rate` (in steps of 2⁻¹⁶), else divided by 1 − rate."""
+def drop(x: Tensor, rate: float, noise: torch.Generator | None, around: tuple[int, int] = (0, 0)) -> Tensor:
+    """Inverted dropout: each entry is 0 with probability `rate` (in steps of 2⁻¹⁶), else divided by 1 − rate.
+
+    x: [R, T, ...]. around: how many tasks of the same batch come before and after those of x; the noise of x is then
+    what it would be with them.
+    """
     if rate == 0.0 or noise is None:
         return x
+    before, after = around
+    whole = torch.Size([x.shape[0], before + x.shape[1] + after, *x.shape[2:]])
     # Four 16-bit draws out of one 64-bit integer: five times faster on a CPU than bernoulli_.
-    n = x.numel()
+    n = whole.numel()
     words = torch.empty((n + 3) // 4, dtype=torch.int64, device=x.device)
-    draws = words.random_(-(2**63), None, generator=noise).view(torch.int16)[:n].view(x.shape)
+    draws = words.random_(-(2**63), None, generator=noise).view(torch.int16)[:n].view(whole)
+    draws = draws.narrow(1, before, x.shape[1])
     kept = draws >= round(rate * 65536) - 32768
     return x * kept.to(x.dtype).mul_(1.0 / (1.0 - rate))

@@ -2,6 +2,17 @@
 
 from oddshot.training.algorithm import History, Progress, TrainingConfig, train
 from oddshot.training.batches import Episodes, validation_episodes
+from oddshot.training.ranks import Ranks, joined_ranks
 from oddshot.training.validation import evaluate
 
-__all__ = ["Episodes", "History", "Progress", "TrainingConfig", "evaluate", "train", "validation_episodes"]
+__all__ = [
+    "Episodes",
+    "History",
+    "Progress",
+    "Ranks",
+    "TrainingConfig",
+    "evaluate",
+    "joined_ranks",
+    "train",
+    "validation_episodes",
+]

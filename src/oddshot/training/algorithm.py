@@ -13,6 +13,7 @@ from oddshot.data.mixing import Ints
 from oddshot.errors import InputError
 from oddshot.methods.contract import Method
 from oddshot.training.batches import Episodes, validation_episodes
+from oddshot.training.ranks import Ranks
 from oddshot.training.stepping import Stepper
 from oddshot.training.validation import BestWeights, Validator
 
@@ -66,9 +67,14 @@ def train(
     rule: Rule = "resampled",
     device: torch.device | str = "cpu",
     on_epoch: Callable[[Progress], None] | None = None,
+    ranks: Ranks | None = None,
 ) -> History:
-    """Train R replicas in place, each on its own tasks and from its own seed, and leave each at its best weights."""
+    """Train R replicas in place, each on its own tasks and from its own seed, and leave each at its best weights.
+
+    ranks: processes that all call this with the same arguments and share the work; each ends with the same weights.
+    """
     config, sizes, started = config or TrainingConfig(), sizes or EpisodeSizes(), time.perf_counter()
+    ranks = ranks or Ranks()
     streams = [np.random.SeedSequence(seed).spawn(5) for seed in seeds]
     method.initialise([_torch_generator(stream[0]) for stream in streams])
     method.to(device)
@@ -87,11 +93,13 @@ def train(
     held_out = validation_episodes(validation, sizes, rule, device, [stream[2] for stream in streams])
     validate = Validator(method, *held_out)
     keeper = BestWeights(method, config.patience)
-    keeper.update(0, validate())  # training may only make it worse: the initial weights are a candidate too
-    step = Stepper(method, config.learning_rate, noise)
+    keeper.update(
+        0, ranks.agree(validate())
+    )  # training may only make it worse: the initial weights are a candidate too
+    step = Stepper(method, config.learning_rate, noise, ranks)
     for epoch in range(1, config.epochs + 1 if step.learns else 1):
         loss = _train_epoch(method, episodes, everyone, draw_rngs, step, config.batch_size)
-        auc = validate()
+        auc = ranks.agree(validate())
         keeper.update(epoch, auc)
         if on_epoch is not None:
             on_epoch(Progress(epoch, float(loss), float(auc.mean()), float(keeper.best_auc.mean()), keeper.waited))

@@ -8,21 +8,27 @@ import torch
 from torch import Tensor
 
 from oddshot.methods.contract import Method, Rows
+from oddshot.training.ranks import Ranks
 
 WARM_UP = 3  # steps before a recording, as CUDA graphs need
 
 
 class Stepper:
-    """Loss, gradients and Adam for all replicas at once (Alg. 1, lines 7-9)."""
+    """Loss, gradients and Adam for all replicas at once (Alg. 1, lines 7-9).
 
-    def __init__(self, method: Method, learning_rate: float, noise: torch.Generator) -> None:
-        self.method, self.noise = method, noise  # noise: where dropout draws from
+    noise: where dropout draws from. ranks: processes that share the tasks of each batch.
+    """
+
+    def __init__(self, method: Method, learning_rate: float, noise: torch.Generator, ranks: Ranks) -> None:
+        self.method, self.noise, self.ranks = method, noise, ranks
         on_cuda = noise.device.type == "cuda"
         parameters = list(method.parameters())
         self.learns = bool(parameters)
         self.optimizer = torch.optim.Adam(parameters or [torch.empty(0)], lr=learning_rate, capturable=on_cuda)
         self.run: Callable[..., Tensor] = self._step
-        if on_cuda:
+        if ranks.size > 1:
+            self.run = self._shared_step
+        elif on_cuda:
             self.run = Recordings(self._step, noise, self._forget_gradients, self._renew_noise)
 
     def __call__(self, support: Rows, query: Rows) -> Tensor:
@@ -36,6 +42,29 @@ class Stepper:
         loss.sum().backward()  # a sum: each replica's gradient is the one it would have alone
         self.optimizer.step()
         return loss.detach()
+
+    def _shared_step(self, *inputs: Tensor) -> Tensor:
+        """The same step, up to rounding, with this process's part of the tasks; the gradients are added up."""
+        n_tasks = inputs[0].shape[1]
+        if n_tasks < self.ranks.size:
+            return self._step(*inputs)  # nothing to share: all do the same
+        first, end = self.ranks.part(n_tasks)
+        own = [rows[:, first:end] for rows in inputs]
+        self._draw_noise_around(first, n_tasks - end)
+        loss = self.method.loss(Rows(*own[:2]), Rows(*own[2:])) * ((end - first) / n_tasks)  # it is a mean over tasks
+        self._draw_noise_around(0, 0)
+        self._forget_gradients()
+        loss.sum().backward()
+        parameters = [parameter for group in self.optimizer.param_groups for parameter in group["params"]]
+        for parameter in parameters:
+            parameter.grad = torch.zeros_like(parameter) if parameter.grad is None else parameter.grad
+        self.ranks.add_up([loss, *(parameter.grad for parameter in parameters)])
+        self.optimizer.step()
+        return loss.detach()
+
+    def _draw_noise_around(self, before: int, after: int) -> None:
+        for network in self.method.networks:
+            network.around = (before, after)
 
     def _forget_gradients(self) -> None:
         self.optimizer.zero_grad(set_to_none=True)
