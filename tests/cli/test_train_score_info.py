@@ -399,3 +399,18 @@ def test_help_names_the_commands(oddshot):
     for command in ("demo", "train", "score", "info", "data", "bench"):
         assert f"\n  {command} " in output
     assert oddshot()[0] == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--engine", "cluster"], "engine 'cluster'; there are local and ray"),
+        (["--address", "here:1"], "--address is for --engine ray"),
+        (["--engine", "ray", "--device", "cuda"], "--device cuda: --engine ray scores on CPUs"),
+    ],
+)
+def test_wrong_engines(refusal, options, message):
+    if "ray" in options:
+        pytest.importorskip("ray")
+    line = refusal("score", "--support=support.csv", "--label=fault", "new.csv", "--out=scores.csv", *options)
+    assert line == message

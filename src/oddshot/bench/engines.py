@@ -6,13 +6,12 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
-from importlib import import_module
-from pathlib import Path
 from threading import Thread
 from typing import Any
 
 from oddshot.bench.record import Record
 from oddshot.bench.run import Job, failed_records, run_job
+from oddshot.cluster import connect, find_ray
 from oddshot.data.catalogue import Dataset
 from oddshot.errors import InputError
 
@@ -73,22 +72,18 @@ class RayEngine:
     """Workers of a Ray cluster, or of one started here. Rows of datasets and plugins are sent along."""
 
     def __init__(self, address: str | None = None, workers: int | None = None) -> None:
-        try:
-            self._ray: Any = import_module("ray")
-        except ImportError:
-            raise InputError("--engine ray needs Ray: pip install 'oddshot[ray]'") from None
-        self._address, self._workers = address, workers
+        self._ray, self._address, self._workers = find_ray(), address, workers
 
     def device(self, requested: str) -> str:
         """CUDA where the cluster has GPUs: this machine may have none."""
-        self._connect()
+        connect(self._ray, self._address, self._workers)
         if requested == "auto":
             return "cuda" if self._ray.cluster_resources().get("GPU", 0) else "cpu"
         return requested
 
     def run(self, jobs: Sequence[Job], datasets: Callable[[str], Dataset]) -> Iterator[list[Record]]:
         """Every job's records, as they come; those of a lost node are run again elsewhere."""
-        self._connect()
+        connect(self._ray, self._address, self._workers)
         ray = self._ray
         rows = {name: ray.put(datasets(name)) for name in {job.dataset for job in jobs}}
         remote = ray.remote(_run_remotely)
@@ -108,22 +103,6 @@ class RayEngine:
                 yield records
         finally:
             ray.shutdown()
-
-    def _connect(self) -> None:
-        if self._ray.is_initialized():
-            return
-        settings: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR", "include_dashboard": False}
-        if self._address is None:
-            settings |= {"num_cpus": self._workers}
-        else:
-            # The cluster's nodes need no oddshot of their own: they get this one, so that all run the same code.
-            package = str(Path(__file__).parents[1])
-            settings = {"address": self._address, "log_to_driver": False, "runtime_env": {"py_modules": [package]}}
-        try:
-            self._ray.init(**settings)
-        except (ConnectionError, RuntimeError, ValueError, OSError) as error:
-            reason = (str(error).splitlines() or [type(error).__name__])[0]
-            raise InputError(f"Ray does not answer at {self._address or 'this machine'}: {reason}") from error
 
 
 def _run_remotely(job: Job, dataset: Dataset) -> list[Record]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from oddshot.cli.options import JsonFile, write_json
+from oddshot.cli.options import Address, EngineName, JsonFile, write_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,8 +43,6 @@ Methods = Annotated[str, typer.Option(metavar="A,B", help="Names, or `all` (the 
 Splits = Annotated[int, typer.Option(min=1, metavar="N", help="Splits 0 to N-1 of every dataset.")]
 DataDir = Annotated[str | None, typer.Option("--data-dir", metavar="DIR", help="Folder with NAME.npz files.")]
 CacheDir = Annotated[str | None, typer.Option("--cache-dir", metavar="DIR", help="Where fetched datasets are.")]
-EngineName = Annotated[str, typer.Option("--engine", metavar="local|ray", help="This machine, or a Ray cluster.")]
-Address = Annotated[str | None, typer.Option(metavar="HOST:PORT", help="Of the Ray cluster; else one is started here.")]
 Workers = Annotated[int | None, typer.Option(min=1, metavar="N", help="Processes (CPU: one a core, CUDA: one).")]
 Device = Annotated[str, typer.Option(help="cpu, cuda, or auto: CUDA where there is one.")]
 Epochs = Annotated[int | None, typer.Option(min=1, metavar="N", help="At most so many (1000).")]

@@ -15,6 +15,8 @@ AnomalyValue = Annotated[
     str | None, typer.Option(help="The label that means anomaly, where labels are text; every other one is normal.")
 ]
 Device = Annotated[str, typer.Option(help="cpu, cuda, or auto: CUDA where there is one.")]
+EngineName = Annotated[str, typer.Option("--engine", metavar="local|ray", help="This machine, or a Ray cluster.")]
+Address = Annotated[str | None, typer.Option(metavar="HOST:PORT", help="Of the Ray cluster; else one is started here.")]
 JsonFile = Annotated[Path | None, typer.Option("--json", help="Also write the figures to this JSON file.")]
 
 

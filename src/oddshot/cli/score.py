@@ -1,11 +1,23 @@
 """`oddshot score`: adapt a model to a new task's labelled rows and score tables of any size."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from oddshot.cli.options import AnomalyValue, Device, JsonFile, Label, refuse_overwriting, write_json
+from oddshot.cli.options import (
+    Address,
+    AnomalyValue,
+    Device,
+    EngineName,
+    JsonFile,
+    Label,
+    refuse_overwriting,
+    write_json,
+)
+
+if TYPE_CHECKING:
+    from oddshot.rayscoring import RayScoring
 
 
 def score(
@@ -18,12 +30,15 @@ def score(
     ] = None,
     anomaly_value: AnomalyValue = None,
     device: Device = "auto",
+    engine: EngineName = "local",
+    address: Address = None,
     json_file: JsonFile = None,
 ) -> None:
     """Score the rows of a new task from its few labelled ones.
 
     Writes file, row (1 = the first), score (higher = more anomalous) and anomaly (1 or 0), in the input's order. Large
-    files are read a chunk at a time.
+    files are read a chunk at a time. With --engine ray many files are scored at once, by CPUs that can all read them;
+    what is written is the same.
 
     Example: oddshot score --model fleet.safetensors --support labelled.csv --label fault new/*.parquet --out scores.csv
     """
@@ -33,13 +48,31 @@ def score(
     from oddshot.progress import scoring_bar
     from oddshot.scoring import score_files
 
+    scored, device = _engine(engine, address, device)
     paths = find_files(files)
     refuse_overwriting(out, [*paths, support] if model is None else [*paths, support, model])
     detector = FewShotDetector(None if model is None else load_model(model, device))
     detector.fit(*read_support(support, label=label, anomaly_value=anomaly_value))
     with scoring_bar() as on_rows:
-        counts = score_files(detector, paths, out, on_rows)
+        counts = score_files(detector, paths, out, on_rows, scored)
     typer.echo(f"{counts.rows:,} rows scored, {counts.anomalies:,} anomalies (score above {detector.threshold_:.4g})")
     typer.echo(f"written: {out}")
     figures = {"rows": counts.rows, "anomalies": counts.anomalies, "threshold": detector.threshold_}
     write_json(json_file, figures)
+
+
+def _engine(name: str, address: str | None, device: str) -> "tuple[RayScoring | None, str]":
+    """Who scores, None for this process, and on which device."""
+    from oddshot.errors import InputError
+
+    if name == "ray":
+        from oddshot.rayscoring import RayScoring
+
+        if device not in ("auto", "cpu"):
+            raise InputError(f"--device {device}: --engine ray scores on CPUs")
+        return RayScoring(address), "cpu"
+    if name != "local":
+        raise InputError(f"engine {name!r}; there are local and ray")
+    if address is not None:
+        raise InputError("--address is for --engine ray")
+    return None, device
