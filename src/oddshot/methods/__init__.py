@@ -14,6 +14,7 @@ from oddshot.methods.maml import MAML
 from oddshot.methods.osvm import OSVM
 from oddshot.methods.proto import Proto
 from oddshot.methods.r2d2 import R2D2
+from oddshot.methods.relative import Relative
 from oddshot.methods.rf import RF
 from oddshot.methods.ridge_nearest import RidgeNearest
 from oddshot.methods.ssvdd import SSVDD
@@ -24,7 +25,7 @@ from oddshot.methods.woproj import WoProj
 
 TABLE_1: tuple[type[Method], ...] = (Eigen, SVDD, SSVDD, Proto, R2D2, MAML, FT, OSVM, IF, LOF, LR, KNN, RF)
 ABLATIONS: tuple[type[Method], ...] = (WoNN, WoProj, WoAnomaly)  # Table 2
-BEYOND: tuple[type[Method], ...] = (RidgeNearest, CatBoost, XGBoost, DeepSAD)
+BEYOND: tuple[type[Method], ...] = (Relative, RidgeNearest, CatBoost, XGBoost, DeepSAD)
 
 METHODS: dict[str, type[Method]] = {method.name: method for method in TABLE_1 + ABLATIONS + BEYOND}
 
