@@ -46,7 +46,7 @@ def spaces_of(method: Eigen, support: Rows, query: Rows, task: int = 0) -> Space
     rows = torch.cat([support.joined(), query.joined()], dim=2)
     counts = [part.shape[2] for part in (*support, *query)]
     embedded = method.embed(rows, method.represent(support))
-    projected = method.adapt(support).project(rows)
+    projected = method.solve(support).project(rows)
     return Spaces(
         rows[0, 0].cpu().numpy(),
         embedded[0, 0].cpu().numpy(),

@@ -51,8 +51,9 @@ class RelativeScore:
     @property
     def widest(self) -> int:
         """Numbers that the largest step of the description takes for one row."""
-        config, M = self.method.config, self.relations.normal.shape[-1]
-        return max(M * config.column_units, self.relations.support.shape[2] * config.pair_units)
+        config: RelativeConfig = self.method.config
+        K, M = self.relations.support.shape[2:]
+        return max(M * config.column_units, K * config.pair_units)
 
 
 class Relative(Eigen):
