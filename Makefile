@@ -2,7 +2,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test lint bench bench-memory clean
 
 demo: $(VENV)/.installed  ## train and score on data that ships with scikit-learn
 	$(BIN)/oddshot demo
@@ -18,6 +18,9 @@ lint: $(VENV)/.installed
 
 bench: $(VENV)/.installed  ## speed, as ratios measured in one run
 	$(BIN)/python -m benchmarks
+
+bench-memory: $(VENV)/.installed  ## the memory of scoring 20 million rows; some minutes
+	$(BIN)/python -m benchmarks memory
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
