@@ -16,6 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
 
 from oddshot import FewShotDetector, InputError, meta_train
+from oddshot.detector import BLOCK_ROWS
 from oddshot.modelfile import to_bytes
 from tests import references
 from tests.fleets import SHORT, SIZES, fleet, labels, mixed, numbers, small_model
@@ -321,3 +322,16 @@ def test_one_model_serves_many_detectors_and_stays_as_it_is():
     FewShotDetector(model).fit(numbers(7) * 3, labels())
     np.testing.assert_array_equal(one.score_samples(X), before)
     assert to_bytes(model) == content
+
+
+def test_a_large_table_is_scored_in_blocks_and_errors_tell_the_row():
+    detector, X = FewShotDetector(small_model()).fit(numbers(9), labels()), numbers(8, BLOCK_ROWS + 3)
+    expected = detector.score_encoded(detector.encoding_.transform(X))
+    np.testing.assert_allclose(detector.score_samples(X), expected, rtol=1e-4, atol=1e-6)
+    table = pa.table({f"x{j}": X[:, j] for j in range(3)})
+    named = FewShotDetector(small_model()).fit(table.slice(0, 40), labels())
+    expected = named.score_encoded(named.encoding_.transform(table))
+    np.testing.assert_allclose(named.score_samples(table), expected, rtol=1e-4, atol=1e-6)
+    X[BLOCK_ROWS + 1, 2] = np.inf
+    with pytest.raises(InputError, match=f"row {BLOCK_ROWS + 2}, column 'x2'"):
+        detector.score_samples(X)

@@ -24,6 +24,8 @@ from oddshot.modelfile import HALF_WAY, Model
 from oddshot.onnxfile import write_onnx
 from oddshot.scorer import adapt_task, device_of, score_rows, support_rows
 
+BLOCK_ROWS = 1 << 16  # encoded and scored at a time: no second copy of a large X
+
 
 class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Anomaly detector for one task, fitted on a handful of labelled rows.
@@ -65,7 +67,10 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Anomaly scores, [n], higher = more anomalous: with the paper's method a(x|S) of Eq. 2, never below 0."""
         check_is_fitted(self)
         X = self._check(X, reset=False)
-        return self.score_encoded(self.encoding_.transform(X, where="X"))
+        blocks = [slice(top, top + BLOCK_ROWS) for top in range(0, max(len(X), 1), BLOCK_ROWS)]
+        return np.concatenate(
+            [self.score_encoded(self.encoding_.transform(X[rows], "X", rows.start + 1)) for rows in blocks]
+        )
 
     def score_encoded(self, rows: NDArray[np.float32]) -> NDArray[np.float64]:
         """Scores of rows that `encoding_` has turned into numbers, [n, n_attributes] -> [n]."""

@@ -37,10 +37,15 @@ class Folded:
         """How many numbers a row becomes at most."""
         return max(self.P.shape[0], *(max(layer.W.shape) for layer in self.layers), 1)
 
-    def __call__(self, x: Tensor) -> Tensor:
+    def room(self, n: int) -> list[Tensor]:
+        """Memory for what each layer gives, for n rows at most: used again and again, it stays in the cache."""
+        return [layer.W.new_empty(n, layer.W.shape[1]) for layer in self.layers]
+
+    def __call__(self, x: Tensor, room: Sequence[Tensor] | None = None) -> Tensor:
         """x: [n, M]. Returns [n] in float64: squares of large float32 numbers stay finite."""
-        for layer in self.layers:
-            x = x @ layer.W if layer.b is None else torch.addmm(layer.b, x, layer.W)
+        for k, layer in enumerate(self.layers):
+            out = None if room is None else room[k][: len(x)]
+            x = torch.mm(x, layer.W, out=out) if layer.b is None else torch.addmm(layer.b, x, layer.W, out=out)
             x.relu_()
         projected = (x @ self.P).double().sub_(self.offset)
         return projected.square_().sum(-1) if self.is_distance else projected.squeeze(-1)

@@ -42,18 +42,20 @@ def score_rows(score: ScoreFunction | Folded, X: NDArray[np.float32], device: to
     step = chunk_rows(score, device)
 
     @torch.no_grad()
-    def fill(start: int) -> None:
-        chunk = torch.from_numpy(np.ascontiguousarray(X[start : start + step])).to(device)
-        scores = score(chunk) if isinstance(score, Folded) else score(chunk[None, None])[0, 0]
-        out[start : start + step] = scores.cpu().numpy()
+    def fill(starts: range) -> None:
+        room = score.room(step) if isinstance(score, Folded) else None
+        for start in starts:
+            chunk = torch.from_numpy(np.ascontiguousarray(X[start : start + step])).to(device)
+            scores = score(chunk, room) if isinstance(score, Folded) else score(chunk[None, None])[0, 0]
+            out[start : start + step] = scores.cpu().numpy()
 
     starts, threads = range(0, len(X), step), torch.get_num_threads()
     if threads > 1 and len(starts) > 1 and device.type == "cpu" and isinstance(score, Folded):
-        with _threads_of_one_core(min(threads, len(starts))) as pool:
-            list(pool.map(fill, starts))
+        several = -(-len(starts) // (8 * threads))  # chunks at a time: eight turns for each thread
+        with threads_of_one_core(min(threads, len(starts))) as pool:
+            list(pool.map(fill, [starts[k : k + several] for k in range(0, len(starts), several)]))
     else:
-        for start in starts:
-            fill(start)
+        fill(starts)
     return out
 
 
@@ -65,7 +67,7 @@ def chunk_rows(score: ScoreFunction | Folded, device: torch.device) -> int:
 
 
 @contextmanager
-def _threads_of_one_core(n: int) -> Iterator[ThreadPoolExecutor]:
+def threads_of_one_core(n: int) -> Iterator[ThreadPoolExecutor]:
     """n threads in which torch uses no further ones.
 
     Chunks are this small that torch's own threads, which meet after every operation, would wait for each other: on a
