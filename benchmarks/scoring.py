@@ -1,6 +1,7 @@
 """Scoring a million rows, against scikit-learn's detectors and against the bare matrix products."""
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import torch
@@ -10,7 +11,7 @@ from sklearn.neighbors import LocalOutlierFactor
 from sklearn.svm import OneClassSVM
 
 from benchmarks.models import M, fitted_detector
-from benchmarks.timing import Verdict, best_seconds, in_turn
+from benchmarks.timing import Verdict, in_turn
 from oddshot.detector import FewShotDetector
 from oddshot.scorer import chunk_rows, threads_of_one_core
 
@@ -48,17 +49,17 @@ def products(detector: FewShotDetector, X: NDArray[np.float32]) -> Callable[[], 
 def run() -> list[Verdict]:
     detector, X = fitted_detector(), np.random.default_rng(2).normal(size=(N_ROWS, M))
     encoded = detector.encoding_.transform(X)
-    bare, rate, ours = in_turn(
+    works: list[Callable[[], object]] = [
         products(detector, encoded),
         lambda: detector.score_encoded(encoded),
         lambda: detector.score_samples(X),
-        repeats=REPEATS,
-    )
-    share = bare / rate
-    verdicts = [Verdict(f"scoring {N_ROWS:,} rows × {M}: share of the matrix-product rate", share, 0.8, share >= 0.8)]
-    for name, other, n, target in OTHERS:
-        other.fit(X[:FITTED_ON])
-        theirs = best_seconds(lambda other=other, n=n: other.score_samples(X[:n]), repeats=2) * N_ROWS / n  # type: ignore[misc]
-        label = f"scoring {N_ROWS:,} rows × {M}: times faster than {name}, timed on {n:,} rows and scaled"
-        verdicts.append(Verdict(label, theirs / ours, target, theirs / ours >= target))
+    ]
+    works += [partial(other.fit(X[:FITTED_ON]).score_samples, X[:n]) for _, other, n, _ in OTHERS]
+    bare, rate, ours, *theirs = in_turn(*works, repeats=REPEATS)
+    share, what = bare / rate, f"scoring {N_ROWS:,} rows × {M}"
+    verdicts = [Verdict(f"{what}: share of the matrix-product rate", share, 0.8, share >= 0.8)]
+    for (name, _, n, target), seconds in zip(OTHERS, theirs, strict=True):
+        faster = seconds * N_ROWS / n / ours
+        label = f"{what}: times faster than {name}, timed on {n:,} rows and scaled"
+        verdicts.append(Verdict(label, faster, target, faster >= target))
     return verdicts
