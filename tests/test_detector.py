@@ -7,6 +7,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+import torch
 from sklearn.base import clone
 from sklearn.exceptions import DataConversionWarning, NotFittedError
 from sklearn.metrics import roc_auc_score
@@ -18,6 +19,7 @@ from sklearn.utils.estimator_checks import estimator_checks_generator, parametri
 from oddshot import FewShotDetector, InputError, meta_train
 from oddshot.detector import BLOCK_ROWS
 from oddshot.modelfile import to_bytes
+from oddshot.scorer import MOST_UNLABELLED, sample_unlabelled, support_rows
 from tests import references
 from tests.fleets import SHORT, SIZES, fleet, labels, mixed, numbers, small_model
 
@@ -200,8 +202,34 @@ def test_duplicates_and_an_anomaly_equal_to_a_normal_row(method):
         assert np.isfinite(fitted.threshold_)
 
 
+def test_a_method_that_uses_unlabelled_rows_gets_them():
+    model, X, y = small_model("relative"), numbers(9), labels()
+    y[10:] = -1
+    fitted = FewShotDetector(model).fit(X, y)
+    rows = model.encoding.transform(X)
+    support = support_rows(rows[:10], y[:10], torch.device("cpu"))
+    with torch.no_grad():
+        score = model.method.adapt_with(support, torch.from_numpy(rows[10:])[None, None])
+        expected = score(torch.from_numpy(model.encoding.transform(numbers(8)))[None, None])[0, 0]
+    np.testing.assert_allclose(fitted.score_samples(numbers(8)), expected, rtol=1e-4)
+    table = FewShotDetector(model).fit(named(X), y)
+    np.testing.assert_array_equal(table.score_samples(named(numbers(8))), fitted.score_samples(numbers(8)))
+    without = FewShotDetector(model).fit(X[:10], y[:10]).score_samples(numbers(8))
+    assert not np.allclose(fitted.score_samples(numbers(8)), without, rtol=1e-2)
+
+
+def test_of_many_unlabelled_rows_a_thousand_are_drawn_once_and_for_all():
+    y = np.where(np.arange(5000) % 5 == 0, 0, -1).astype(np.int8)
+    chosen = sample_unlabelled(y)
+    assert len(chosen) == len(set(chosen)) == MOST_UNLABELLED
+    assert (y[chosen] == -1).all()
+    assert abs(chosen.mean() - 2500) < 200  # from everywhere
+    np.testing.assert_array_equal(sample_unlabelled(y), chosen)
+    assert sample_unlabelled(y[:1000]).tolist() == np.flatnonzero(y[:1000] == -1).tolist()
+
+
 @pytest.mark.parametrize("model", [None, small_model()], ids=["without model", "with model"])
-def test_unlabelled_rows_are_not_used(model):
+def test_unlabelled_rows_are_not_used_where_the_method_does_without(model):
     X, y = numbers(9), labels()
     y[10:] = -1
     expected = FewShotDetector(model).fit(X[:10], y[:10])

@@ -22,7 +22,7 @@ from oddshot.methods.contract import Method
 from oddshot.methods.wonn import WoNN, WoNNConfig
 from oddshot.modelfile import HALF_WAY, Model
 from oddshot.onnxfile import write_onnx
-from oddshot.scorer import adapt_task, device_of, score_rows, support_rows
+from oddshot.scorer import adapt_task, as_rows, device_of, sample_unlabelled, score_rows, support_rows
 
 BLOCK_ROWS = 1 << 16  # encoded and scored at a time: no second copy of a large X
 
@@ -46,9 +46,11 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.model = model
 
     def fit(self, X: Any, y: ArrayLike) -> Self:
-        """Adapt to a task. X: [n, M] rows; y: [n], 1 = anomaly, 0 = normal, -1 = unlabelled (not used yet).
+        """Adapt to a task. X: [n, M] rows; y: [n], 1 = anomaly, 0 = normal, -1 = unlabelled.
 
-        Other pairs of numbers are taken as scikit-learn does: the larger one is the anomaly.
+        Unlabelled rows help where the method uses them, as `relative` does; of more than 1,000 of them it looks at
+        1,000 drawn at random, always the same ones for the same y. Other pairs of numbers are taken as scikit-learn
+        does: the larger one is the anomaly.
         """
         X = self._check(X, reset=True)
         labels = self._encode_labels(y)
@@ -60,7 +62,7 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 "at least one row labelled normal is needed"
             )
         labelled = np.flatnonzero(labels != UNLABELLED)
-        self._adapt(X.take(labelled) if _is_table(X) else X[labelled], labels[labelled])
+        self._adapt(_take(X, labelled), labels[labelled], _take(X, sample_unlabelled(labels)))
         return self
 
     def score_samples(self, X: Any) -> NDArray[np.float64]:
@@ -105,7 +107,7 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.allow_nan = True  # a missing value
         return tags
 
-    def _adapt(self, X: Any, labels: NDArray[np.int8]) -> None:
+    def _adapt(self, X: Any, labels: NDArray[np.int8], unlabelled: Any) -> None:
         if self.model is None:
             self.encoding_, fraction = Encoding.fit([X]), HALF_WAY
             self._method: Method = WoNN(self.encoding_.n_attributes, WoNNConfig())
@@ -115,7 +117,10 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         support = support_rows(rows, labels, device_of(self._method))
         if self.model is None:
             self._method.fix_center(support, support.normal)
-        self._score, self.threshold_ = adapt_task(self._method, support, fraction)
+        others = None
+        if self._method.uses_unlabelled and len(unlabelled) > 0:
+            others = as_rows(self.encoding_.transform(unlabelled, where="unlabelled rows"), device_of(self._method))
+        self._score, self.threshold_ = adapt_task(self._method, support, fraction, others)
         self._folded = fold(self._score)
 
     def _encode_labels(self, y: ArrayLike) -> NDArray[np.int8]:
@@ -153,6 +158,10 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self.n_features_in_ = table.num_columns
             self.feature_names_in_ = np.array(table.column_names, dtype=object)
         return table
+
+
+def _take(X: Any, rows: NDArray[np.int64]) -> Any:
+    return X.take(rows) if _is_table(X) else X[rows]
 
 
 def _is_table(X: Any) -> bool:

@@ -8,18 +8,24 @@ from threading import Barrier
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from oddshot.folded import Folded
 from oddshot.methods.contract import Method, Rows, ScoreFunction
 
 CHUNK_ROWS = 16384
+MOST_UNLABELLED = 1000  # unlabelled rows that a task is adapted with
 CACHE_NUMBERS = 2**18  # what one layer gives for a chunk: 1 MiB, so that the next layer finds it in the cache
 
 
 def support_rows(X: NDArray[np.float32], y: NDArray[np.int8], device: torch.device) -> Rows:
     """One task's labelled rows as tensors [1, 1, N, M]. X: [n, M], y: [n] in {0, 1, -1}."""
-    rows = torch.from_numpy(np.ascontiguousarray(X)).to(device)
-    return Rows(rows[torch.from_numpy(y == 0)][None, None], rows[torch.from_numpy(y == 1)][None, None])
+    return Rows(as_rows(X[y == 0], device), as_rows(X[y == 1], device))
+
+
+def as_rows(X: NDArray[np.float32], device: torch.device) -> Tensor:
+    """[n, M] -> [1, 1, n, M] on the device."""
+    return torch.from_numpy(np.ascontiguousarray(X)).to(device)[None, None]
 
 
 def device_of(method: Method) -> torch.device:
@@ -27,11 +33,22 @@ def device_of(method: Method) -> torch.device:
     return next((parameter.device for parameter in method.parameters()), torch.device("cpu"))
 
 
+def sample_unlabelled(y: NDArray[np.int8]) -> NDArray[np.int64]:
+    """Which unlabelled rows a task is adapted with: all, or MOST_UNLABELLED of them at random, always the same ones."""
+    rows = np.flatnonzero(y == -1)
+    if len(rows) <= MOST_UNLABELLED:
+        return rows
+    chosen: NDArray[np.int64] = np.sort(np.random.default_rng(0).choice(rows, MOST_UNLABELLED, replace=False))
+    return chosen
+
+
 @torch.no_grad()
-def adapt_task(method: Method, support: Rows, fraction: float) -> tuple[ScoreFunction, float]:
-    """The score function of one task, and the threshold at this fraction of its span."""
+def adapt_task(
+    method: Method, support: Rows, fraction: float, unlabelled: Tensor | None = None
+) -> tuple[ScoreFunction, float]:
+    """The score function of one task, and the threshold at this fraction of its span. unlabelled: [1, 1, u, M]."""
     method.eval()
-    score = method.adapt(support)
+    score = method.adapt_with(support, unlabelled)
     low, high = (float(end[0, 0]) for end in method.span(score, support))
     return score, low + fraction * (high - low)
 

@@ -125,6 +125,15 @@ class Method(nn.Module, ABC):
     def adapt(self, support: Rows) -> ScoreFunction:
         """The score function of each task, from its few labelled rows."""
 
+    def adapt_with(self, support: Rows, unlabelled: Tensor | None) -> ScoreFunction:
+        """The same with unlabelled rows of each task beside its support, [R, T, u, M]; here they are not looked at."""
+        return self.adapt(support)
+
+    @property
+    def uses_unlabelled(self) -> bool:
+        """Whether unlabelled rows change the scores: a method that uses them has an `adapt_with` of its own."""
+        return type(self).adapt_with is not Method.adapt_with
+
     def span(self, score: ScoreFunction, support: Rows) -> tuple[Tensor, Tensor]:
         """[R, T] each: scores of a typical normal row and of a clear anomaly; thresholds are fractions in between.
 
