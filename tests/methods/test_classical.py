@@ -93,6 +93,16 @@ def test_another_seed_draws_another_forest(name):
 
 
 @pytest.mark.parametrize("name", ["catboost", "xgboost"])
+def test_boosted_trees_take_unlabelled_rows_as_normal(name):
+    support, query = random_rows(8, 1, 2), random_rows(9, 1, 2).joined()
+    unlabelled = random_rows(10, 1, 2, n_normal=12).normal
+    method = build(name, replicas=1)
+    as_normal = Rows(torch.cat([support.normal, unlabelled], dim=2), support.anomaly)
+    assert torch.equal(method.adapt_with(support, unlabelled)(query), method.adapt(as_normal)(query))
+    assert torch.equal(method.adapt_with(support, None)(query), method.adapt(support)(query))
+
+
+@pytest.mark.parametrize("name", ["catboost", "xgboost"])
 def test_a_package_that_is_not_installed_is_one_line(name, monkeypatch):
     def missing(module):
         raise ImportError(module)

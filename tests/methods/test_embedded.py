@@ -78,6 +78,20 @@ def test_ridge_and_nearest_of_equal_rows_is_the_distance():
     torch.testing.assert_close(scores, (query - same).square().sum(-1).sqrt())
 
 
+@pytest.mark.parametrize("n_unlabelled", [3, 40])
+def test_ridge_and_the_ten_nearest_of_normal_and_unlabelled_rows(n_unlabelled):
+    support, query = random_rows(3), random_rows(4).joined()
+    unlabelled = random_rows(5, n_normal=n_unlabelled).normal
+    method = build("ridge+nearest")
+    scores, without = method.adapt_with(support, unlabelled)(query), method.adapt(support)(query)
+    for place in np.ndindex(2, 3, query.shape[2]):
+        r, t, i = place
+        x = query[place]
+        near = min(float((x - row).norm()) for row in support.normal[r, t])
+        distances = sorted(float((x - row).norm()) for row in (*support.normal[r, t], *unlabelled[r, t]))[:10]
+        assert float(scores[place]) == pytest.approx(float(without[place]) - near + sum(distances) / len(distances))
+
+
 @pytest.mark.parametrize("name", ["svdd", "ssvdd", "maml", "ft", "deepsad"])
 def test_center_is_the_mean_embedding_of_normals_and_no_layer_has_a_bias(name):
     method, support = build(name), random_rows(100)

@@ -5,8 +5,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import torch
+from torch import Tensor
 
 from oddshot.errors import InputError
+from oddshot.methods.contract import Rows, ScoreFunction
 from oddshot.methods.pertask import Array, PerTask, RowScores, labelled
 from oddshot.methods.settings import require_at_least
 
@@ -22,12 +25,23 @@ class BoostedConfig:
         require_at_least(self, trees=1, seed=0)
 
 
-class CatBoost(PerTask):
+class Boosted(PerTask):
+    """Trees tell the labelled anomalies from the normal rows, and from the unlabelled ones where there are any."""
+
+    config_type = BoostedConfig
+    least_anomaly = 1
+
+    def adapt_with(self, support: Rows, unlabelled: Tensor | None) -> ScoreFunction:
+        """Unlabelled rows are taken as normal: most of them are."""
+        if unlabelled is not None:
+            support = Rows(torch.cat([support.normal, unlabelled], dim=2), support.anomaly)
+        return self.adapt(support)
+
+
+class CatBoost(Boosted):
     """Prokhorenkova et al., 2018."""
 
     name = "catboost"
-    config_type = BoostedConfig
-    least_anomaly = 1
 
     def fit_task(self, normal: Array, anomaly: Array, seed: int) -> RowScores:
         """The logit of the probability of an anomaly."""
@@ -46,12 +60,10 @@ class CatBoost(PerTask):
         return lambda x: model.predict(x, prediction_type="RawFormulaVal", thread_count=1)
 
 
-class XGBoost(PerTask):
+class XGBoost(Boosted):
     """Chen & Guestrin, 2016."""
 
     name = "xgboost"
-    config_type = BoostedConfig
-    least_anomaly = 1
 
     def fit_task(self, normal: Array, anomaly: Array, seed: int) -> RowScores:
         """The logit of the probability of an anomaly."""

@@ -9,6 +9,8 @@ from torch import Tensor
 from oddshot.methods.contract import Method, Rows, ScoreFunction
 from oddshot.methods.r2d2 import solve_ridge
 
+NEIGHBOURS = 10  # among unlabelled and normal rows, where there are unlabelled ones
+
 
 @dataclass(frozen=True)
 class RidgeNearestConfig:
@@ -17,18 +19,23 @@ class RidgeNearestConfig:
 
 @dataclass(frozen=True)
 class RidgeNearestScore:
-    """a(x) = uᵀ (x − μ) + min_n ‖x − x_n‖. u: [R, T, M] of length 1 or 0, mean: [R, T, M], normal: [R, T, N_N, M]."""
+    """a(x) = uᵀ (x − μ) + the mean distance to the k nearest rows of a background.
+
+    u: [R, T, M] of length 1 or 0, mean: [R, T, M], background: [R, T, b, M].
+    """
 
     u: Tensor
     mean: Tensor
-    normal: Tensor
+    background: Tensor
+    k: int = 1
 
     def __call__(self, x: Tensor) -> Tensor:
         """x: [R, T, N, M]. Returns [R, T, N] in float64."""
         x = x.double()
         along = ((x - self.mean.unsqueeze(2)) @ self.u.unsqueeze(-1)).squeeze(-1)
         exact = "donot_use_mm_for_euclid_dist"  # the faster way cancels for rows far from 0
-        return along + torch.cdist(x, self.normal, compute_mode=exact).amin(-1)
+        distance = torch.cdist(x, self.background, compute_mode=exact)
+        return along + distance.topk(self.k, dim=-1, largest=False).values.mean(-1)
 
 
 class RidgeNearest(Method):
@@ -42,6 +49,10 @@ class RidgeNearest(Method):
 
     def adapt(self, support: Rows) -> ScoreFunction:
         """Ridge on the centred support, λ the mean diagonal of its Gram matrix; without anomalies, distance alone."""
+        return self.adapt_with(support, None)
+
+    def adapt_with(self, support: Rows, unlabelled: Tensor | None) -> ScoreFunction:
+        """With unlabelled rows the distance is the mean one to the ten nearest of these and the normal rows."""
         self.check_support(support)
         rows = support.joined().double()
         mean = rows.mean(2)
@@ -53,4 +64,8 @@ class RidgeNearest(Method):
         # without a scale taken from the queries, so that a row's score does not depend on the rows beside it.
         w = solve_ridge(z, target - target.mean(), ridge + (ridge == 0))
         length = torch.linalg.vector_norm(w, dim=-1, keepdim=True)
-        return RidgeNearestScore(w / torch.where(length > 0, length, 1.0), mean, support.normal.double())
+        u = w / torch.where(length > 0, length, 1.0)
+        if unlabelled is None:
+            return RidgeNearestScore(u, mean, support.normal.double())
+        background = torch.cat([support.normal, unlabelled], dim=2).double()
+        return RidgeNearestScore(u, mean, background, min(NEIGHBOURS, background.shape[2]))
