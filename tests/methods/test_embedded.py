@@ -85,7 +85,7 @@ def test_ridge_and_the_ten_nearest_of_normal_and_unlabelled_rows(n_unlabelled):
     method = build("ridge+nearest")
     scores, without = method.adapt_with(support, unlabelled)(query), method.adapt(support)(query)
     for place in np.ndindex(2, 3, query.shape[2]):
-        r, t, i = place
+        r, t, _ = place
         x = query[place]
         near = min(float((x - row).norm()) for row in support.normal[r, t])
         distances = sorted(float((x - row).norm()) for row in (*support.normal[r, t], *unlabelled[r, t]))[:10]
