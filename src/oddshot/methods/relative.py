@@ -86,7 +86,7 @@ class Relative(Eigen):
         """The same with unlabelled rows of each task beside its support: [R, T, u, M]."""
         self.check_support(support)
         relations = _relations(support, unlabelled)
-        described = self.describe(relations, relations.support, relations.hidden_from_support())
+        described = self.describe_support(relations)
         described_support = _split(described, support.normal.shape[2])
         return RelativeScore(self, relations, self.solve(described_support, self.imagined))
 
@@ -106,15 +106,22 @@ class Relative(Eigen):
     def fix_center(self, support: Rows, normal: Tensor) -> None:
         """The mean embedding of training normals at the initial weights (Alg. 1, line 2)."""
         relations = _relations(support, None)
-        described = self.describe(relations, relations.support, relations.hidden_from_support())
+        described = self.describe_support(relations)
         super().fix_center(_split(described, support.normal.shape[2]), self.describe(relations, normal))
 
-    def describe(self, relations: Relations, x: Tensor, hidden: Hidden | None = None) -> Tensor:
+    def describe(self, relations: Relations, x: Tensor) -> Tensor:
         """x: [R, T, N, M] -> [R, T, N, D], whatever M is."""
         x = x.clamp(-LARGEST, LARGEST)
-        facts = relations.facts(hidden)
+        return self._join(relations, x, None, relations.figures(x))
+
+    def describe_support(self, relations: Relations) -> Tensor:
+        """Every support row without itself: [R, T, K, D]."""
+        hidden = relations.hidden_from_support()
+        return self._join(relations, relations.support, hidden, relations.support_figures())
+
+    def _join(self, relations: Relations, x: Tensor, hidden: Hidden | None, figures: Tensor) -> Tensor:
         parts = [*self._describe_pairs(relations, x, hidden), *self._describe_columns(relations, x, hidden)]
-        return torch.cat([*parts, relations.figures(x, hidden), facts.expand(*x.shape[:3], -1)], dim=-1)
+        return torch.cat([*parts, figures, relations.facts(hidden).expand(*x.shape[:3], -1)], dim=-1)
 
     def _describe_pairs(self, relations: Relations, x: Tensor, hidden: Hidden | None) -> list[Tensor]:
         """Mean over the normal rows seen, mean over the anomalies seen, largest over the normal rows."""

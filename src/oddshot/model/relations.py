@@ -28,6 +28,10 @@ class Hidden:
     support: Tensor
     background: Tensor
 
+    def rows(self, which: slice) -> "Hidden":
+        """The same for some of the rows."""
+        return Hidden(self.support[which], self.background[which])
+
 
 @dataclass(frozen=True, eq=False)
 class Relations:
@@ -116,8 +120,17 @@ class Relations:
 
     def figures(self, x: Tensor, hidden: Hidden | None = None) -> Tensor:
         """Every row in figures, and the rank of each among those of the background: x [R, T, N, M] -> [R, T, N, 18]."""
-        own = self._figures(x, hidden)
-        values, sorted_ = own.mT.contiguous(), self._background_figures
+        return self._with_ranks(self._figures(x, hidden))
+
+    def support_figures(self) -> Tensor:
+        """The same for the support rows, each without itself: [R, T, K, 18]."""
+        # Normal rows are ranked among themselves: the very same numbers, or rounding would break the ties.
+        n, anomalies = self.normal.shape[2], self.hidden_from_support().rows(slice(self.normal.shape[2], None))
+        own = [self._background_figures[:, :, :n], self._figures(self.anomaly, anomalies)]
+        return self._with_ranks(torch.cat(own, dim=2))
+
+    def _with_ranks(self, own: Tensor) -> Tensor:
+        values, sorted_ = own.mT.contiguous(), self._sorted_figures
         rank = (torch.searchsorted(sorted_, values) + torch.searchsorted(sorted_, values, right=True)).mT
         return torch.cat([squash(own), rank.to(own.dtype) / sorted_.shape[-1] - 1.0], dim=-1)
 
@@ -133,7 +146,7 @@ class Relations:
     def _figures(self, x: Tensor, hidden: Hidden | None) -> Tensor:
         """[R, T, N, 9]: distances to normal and anomalous rows, lengths, distances to the nearest background rows."""
         n = self.normal.shape[2]
-        distance = self._distance(x, self.support)
+        distance = torch.cat([self._distance(x, self.background)[..., :n], self._distance(x, self.anomaly)], dim=-1)
         if hidden is not None:
             distance = distance + LARGEST * hidden.support
         near = distance[..., :n].amin(-1).clamp_max(LARGEST)
@@ -143,7 +156,7 @@ class Relations:
 
     def _mean_distance(self, x: Tensor, hidden: Hidden | None) -> Tensor:
         n = self.normal.shape[2]
-        distance = self._distance(x, self.normal)
+        distance = self._distance(x, self.background)[..., :n]
         if hidden is None:
             return distance.mean(-1)
         seen = 1 - hidden.support[:, :n]
@@ -179,8 +192,13 @@ class Relations:
 
     @cached_property
     def _background_figures(self) -> Tensor:
-        """The figures of the background rows, each without itself, sorted: [R, T, 9, b]."""
-        return self._figures(self.background, self.hidden_from_background()).mT.contiguous().sort(-1).values
+        """The figures of the background rows, each without itself: [R, T, b, 9]."""
+        return self._figures(self.background, self.hidden_from_background())
+
+    @cached_property
+    def _sorted_figures(self) -> Tensor:
+        """[R, T, 9, b]."""
+        return self._background_figures.mT.contiguous().sort(-1).values
 
     @cached_property
     def _sorted_columns(self) -> Tensor:
@@ -235,5 +253,8 @@ class Relations:
 
     def _distance(self, x: Tensor, y: Tensor) -> Tensor:
         """Root mean square difference over the columns that count: [R, T, N, M], [R, T, K, M] -> [R, T, N, K]."""
-        square = x.square().sum(-1, keepdim=True) + y.square().sum(-1).unsqueeze(-2) - 2 * x @ y.mT
+        product = x @ y.mT
+        if x is y:
+            product = (product + product.mT) / 2  # nearest neighbours of each other are equally near
+        square = x.square().sum(-1, keepdim=True) + y.square().sum(-1).unsqueeze(-2) - 2 * product
         return (square / self.width[..., None, None] + TINY).clamp_min(TINY).sqrt()

@@ -1,0 +1,200 @@
+"""`relative` against its description by loops, at any width, with and without anomalies and unlabelled rows."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from oddshot.methods.contract import Rows, minus_smooth_auc
+from oddshot.methods.relative import HIDDEN_SHARE, Relative, RelativeConfig
+from oddshot.model.relations import LARGEST
+from tests import references
+from tests.methods.samples import build, loss_of_weights, pick, random_rows
+from tests.relation_references import TaskRows
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "relative.json"
+TINY = {"units": 3, "layers_f": 2, "layers_g": 2, "layers_phi": 3, "pair_units": 2, "column_units": 2}
+
+
+def random_unlabelled(seed, u, replicas=2, tasks=3, M=4):
+    return random_rows(seed, replicas, tasks, n_normal=u, M=M).normal
+
+
+def without_anomalies(rows):
+    return Rows(rows.normal, rows.anomaly[:, :, :0])
+
+
+def loop_scores(method, replica, normal, anomaly, unlabelled, query):
+    """The description row by row, then Eqs. 1-6 letter by letter, for one task."""
+    task = TaskRows(normal, anomaly, unlabelled)
+    names = ("pair", "column", "attention", "f", "g", "phi")
+    *networks, f, g, phi = (references.layers_of(getattr(method, name), replica) for name in names)
+    n = len(normal)
+    support = [task.description(networks, x, k, k if k < n else None) for k, x in enumerate(task.support)]
+    r = references.task_representation(f, g, support[:n], support[n:])
+    c = method.center[replica].numpy()
+
+    def embed(x):
+        return references.feed_forward(phi, np.concatenate([x, r])) - c
+
+    eta = method.config.eta_floor + np.exp(float(method.log_eta[replica].detach()))
+    imagined = method.imagined[replica].detach().numpy()
+    z_anomaly = np.stack([embed(x) for x in support[n:]] or [imagined])
+    w = references.projection(np.stack([embed(x) for x in support[:n]]), z_anomaly, eta)
+    return [references.anomaly_score(w / np.linalg.norm(w), embed(task.description(networks, x))) for x in query]
+
+
+@pytest.mark.parametrize("u", [0, 6])
+@pytest.mark.parametrize("n_anomaly", [0, 1, 3])
+def test_scores_are_those_of_the_loops(n_anomaly, u):
+    method, support = build("relative"), random_rows(1, n_anomaly=n_anomaly)
+    query, unlabelled = random_rows(2).joined(), random_unlabelled(3, u)
+    scores = method.adapt_with(support, unlabelled if u else None)(query).detach()
+    for r in range(2):
+        rows = (part[r, 1].numpy() for part in (*support, unlabelled, query))
+        np.testing.assert_allclose(scores[r, 1], loop_scores(method, r, *rows), rtol=1e-6, atol=1e-9)
+
+
+@torch.no_grad()
+def test_scores_are_those_of_the_golden_file():
+    golden = json.loads(GOLDEN.read_text())
+    for name, expected in golden.items():
+        np.testing.assert_allclose(golden_scores()[name], expected, rtol=1e-8, err_msg=name)
+
+
+def golden_scores():
+    """Scores of a seeded small model on seeded rows, by what the support holds."""
+    method, support = build("relative", replicas=1), random_rows(1, 1, 1)
+    query, unlabelled = random_rows(2, 1, 1, n_normal=8).joined(), random_unlabelled(3, 20, 1, 1)
+    scores = {
+        "support": method.adapt(support),
+        "support and unlabelled": method.adapt_with(support, unlabelled),
+        "normal": method.adapt(without_anomalies(support)),
+        "normal and unlabelled": method.adapt_with(without_anomalies(support), unlabelled),
+    }
+    return {name: score(query)[0, 0].tolist() for name, score in scores.items()}
+
+
+@torch.no_grad()
+def test_unlabelled_rows_change_scores():
+    method, support, query = build("relative"), random_rows(1), random_rows(2).joined()
+    scores = [method.adapt_with(support, unlabelled)(query) for unlabelled in (None, random_unlabelled(3, 9))]
+    assert not torch.allclose(*scores)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("u", [1, 8])
+def test_order_of_columns_and_of_unlabelled_rows_does_not_matter(u):
+    method, support, query = build("relative"), random_rows(1), random_rows(2).joined()
+    unlabelled = random_unlabelled(3, u)
+    scores = method.adapt_with(support, unlabelled)(query)
+    torch.testing.assert_close(method.adapt_with(support, unlabelled.flip(2))(query), scores)
+    flipped = method.adapt_with(Rows(*(part.flip(-1) for part in support)), unlabelled.flip(-1))
+    torch.testing.assert_close(flipped(query.flip(-1)), scores)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("M", [1, 4, 300])
+def test_one_set_of_weights_scores_tables_of_any_width(M):
+    method, support, query = build("relative"), random_rows(1, M=M), random_rows(2, M=M)
+    score = method.adapt(support)
+    low, high = method.span(score, support)
+    assert torch.isfinite(score(query.joined())).all()
+    assert low.shape == high.shape == (2, 3)
+
+
+@torch.no_grad()
+def test_padding_with_zeros_does_not_matter():
+    method, support, query = build("relative"), random_rows(1), random_rows(2).joined()
+
+    def padded(rows):
+        return torch.nn.functional.pad(rows, (0, 3))
+
+    wide = method.adapt(Rows(*map(padded, support)))
+    torch.testing.assert_close(wide(padded(query)), method.adapt(support)(query))
+
+
+@pytest.mark.parametrize("n_tasks", [1, 3, 8])
+def test_the_loss_hides_the_anomalies_of_a_quarter_of_the_tasks(n_tasks):
+    method, support, query = build("relative"), random_rows(1, tasks=n_tasks), random_rows(2, tasks=n_tasks)
+    losses = []
+    for t in range(n_tasks):
+        task = pick(support, tasks=slice(t, t + 1))
+        known = without_anomalies(task) if t < n_tasks // HIDDEN_SHARE else task
+        losses.append(minus_smooth_auc(method.adapt(known), pick(query, tasks=slice(t, t + 1))))
+    torch.testing.assert_close(method.loss(support, query), torch.cat(losses, dim=1).mean(1))
+
+
+def test_normal_only_supports_are_trained():
+    method, support, query = build("relative", replicas=1), random_rows(1, 1, 8), random_rows(2, 1, 8)
+    method.loss(support, query).sum().backward()
+    assert float(method.imagined.grad.abs().max()) > 0
+    alone = build("relative", replicas=1)
+    alone.loss(pick(support, tasks=slice(3)), pick(query, tasks=slice(3))).sum().backward()
+    assert alone.imagined.grad is None  # three tasks, of which none is a quarter
+
+
+@pytest.mark.parametrize("n_tasks", [1, 4])
+def test_loss_gradient_by_finite_differences(n_tasks):
+    method = build("relative", replicas=1, **TINY)
+    support, query = random_rows(3, 1, n_tasks, M=2), random_rows(4, 1, n_tasks, M=2)
+    assert torch.autograd.gradcheck(loss_of_weights(method, support, query), tuple(method.parameters()), atol=1e-6)
+
+
+def degenerate_supports():
+    normal, anomaly = random_rows(5)
+    none, zero = anomaly[:, :, :0], torch.zeros_like
+    return {
+        "equal normal rows": Rows(normal[:, :, :1].expand_as(normal), anomaly),
+        "anomalies that are normal rows": Rows(normal, normal[:, :, :2]),
+        "zeros": Rows(zero(normal), zero(anomaly)),
+        "zeros without anomalies": Rows(zero(normal), none),
+        "1e12": Rows(normal * 1e12, anomaly * 1e12),
+        "1e30": Rows(normal * 1e30, anomaly * 1e30),
+        "one large row": Rows(torch.cat([normal, normal[:, :, :1] * 1e30], dim=2), anomaly),
+        "one normal row": Rows(normal[:, :, :1], none),
+        "one normal row and an anomaly": Rows(normal[:, :, :1], anomaly[:, :, :1]),
+    }
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("u", [0, 1, 2])
+@pytest.mark.parametrize("name", degenerate_supports())
+def test_degenerate_supports_stay_finite_in_float32(name, u):
+    method, query = build("relative").float(), random_rows(6).joined()
+    support = Rows(*(part.float() for part in degenerate_supports()[name]))
+    unlabelled = random_unlabelled(7, u).float() if u else None
+    score = method.adapt_with(support, unlabelled)
+    for size in (0.0, 1.0, 1e12, 1e30):
+        assert torch.isfinite(score((query * size).float())).all(), size
+    assert torch.isfinite(method.describe(score.relations, support.joined())).all()
+
+
+@torch.no_grad()
+def test_values_beyond_the_largest_are_taken_as_it():
+    method, support, query = build("relative").float(), random_rows(1), random_rows(2).joined().float()
+    huge = [Rows(support.normal.float(), torch.full_like(support.anomaly, size).float()) for size in (LARGEST, 1e30)]
+    first, second = (method.adapt(rows)(query) for rows in huge)
+    assert torch.equal(first, second)
+
+
+def test_names_and_shapes_of_the_weights_stay_as_trained_models_have_them():
+    method = Relative(21, RelativeConfig())
+    shapes = {name: tuple(value.shape) for name, value in method.state_dict().items()}
+    described = 3 * 64 + 3 * 24 + 18 + 4
+    own = {
+        "pair.weights.0": (1, 10, 64),
+        "pair.weights.1": (1, 64, 64),
+        "column.weights.0": (1, 7, 24),
+        "column.weights.1": (1, 24, 24),
+        "attention.weights.0": (1, 3, 16),
+        "attention.weights.1": (1, 16, 1),
+        "f.weights.0": (1, described + 1, 128),
+        "phi.weights.0": (1, described + 128, 128),
+        "imagined": (1, 128),
+        "center": (1, 128),
+    }
+    assert {name: shapes[name] for name in own} == own
+    assert len(shapes) == 26
