@@ -48,14 +48,6 @@ def test_the_file_tells_the_threshold_and_the_attributes(tmp_path):
     assert json.loads(facts["attributes"]) == list(detector.encoding_.names)
 
 
-def test_without_a_model(tmp_path):
-    detector = FewShotDetector().fit(numbers(9), labels())
-    detector.export_onnx(tmp_path / "scorer.onnx")
-    X = numbers(8)
-    found = scores_of(tmp_path / "scorer.onnx", detector.encoding_.transform(X))
-    np.testing.assert_allclose(found, detector.score_samples(X), rtol=1e-4, atol=1e-6)
-
-
 def test_the_same_detector_gives_the_same_file(tmp_path):
     for name in ("a", "b"):
         fitted().export_onnx(tmp_path / name)
