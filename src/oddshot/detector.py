@@ -112,7 +112,9 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self.encoding_, fraction = Encoding.fit([X]), HALF_WAY
             self._method: Method = WoNN(self.encoding_.n_attributes, WoNNConfig())
         else:
-            self.encoding_, fraction, self._method = self.model.encoding, self.model.threshold, self.model.method
+            tables = [X] if len(unlabelled) == 0 else [X, unlabelled]
+            self.encoding_ = self.model.encoding or Encoding.fit(tables)
+            fraction, self._method = self.model.threshold, self.model.method
         rows = self.encoding_.transform(X, where="support")
         support = support_rows(rows, labels, device_of(self._method))
         if self.model is None:

@@ -26,12 +26,12 @@ from oddshot.methods.contract import Method
 FORMAT = 1
 HALF_WAY = 0.25  # threshold where none was learned; scores are squared distances, so this is half the distance
 _NO_DIGEST = "0" * 64  # stands in the file's place for its own SHA-256 while that is computed
-_TYPES = {
+_TYPES: dict[str, type | tuple[type, ...]] = {
     "method": str,
     "config": dict,
     "n_attributes": int,
     "replicas": int,
-    "encoding": dict,
+    "encoding": (dict, type(None)),
     "threshold": float,
     "training": dict,
 }
@@ -41,12 +41,13 @@ _TYPES = {
 class Model:
     """A meta-trained method with what it needs to read a table.
 
-    threshold: the fraction of `method.span` above which a row counts as an anomaly. training: how it was trained, for
-    `oddshot info`.
+    encoding: how columns become numbers; None where the method takes tables of any width, each with an encoding of its
+    own. threshold: the fraction of `method.span` above which a row counts as an anomaly. training: how it was trained,
+    for `oddshot info`.
     """
 
     method: Method
-    encoding: Encoding
+    encoding: Encoding | None
     threshold: float
     training: dict[str, Any] = field(default_factory=dict)
 
@@ -55,7 +56,7 @@ class Model:
             raise InputError(f"the threshold is {self.threshold}; it must be a finite number")
         if self.method.replicas != 1:
             raise InputError(f"the method has {self.method.replicas} replicas; a model has one")
-        if self.method.n_attributes != self.encoding.n_attributes:
+        if self.encoding is not None and self.method.n_attributes != self.encoding.n_attributes:
             raise InputError(
                 f"the method takes {self.method.n_attributes} attributes, the encoding gives "
                 f"{self.encoding.n_attributes}"
@@ -94,7 +95,7 @@ def to_bytes(model: Model) -> bytes:
         "config": dataclasses.asdict(method.config),
         "n_attributes": method.n_attributes,
         "replicas": method.replicas,
-        "encoding": model.encoding.to_dict(),
+        "encoding": None if model.encoding is None else model.encoding.to_dict(),
         "threshold": float(model.threshold),
         "training": model.training,
     }
@@ -120,7 +121,8 @@ def from_bytes(data: bytes) -> Model:
             if not isinstance(header[name], kind):
                 raise TypeError(f"{name} is {str(header[name])[:40]!r}")
         method = _build_method(header, parse_tensors(data))
-        return Model(method, Encoding.from_dict(header["encoding"]), header["threshold"], header["training"])
+        encoding = None if header["encoding"] is None else Encoding.from_dict(header["encoding"])
+        return Model(method, encoding, header["threshold"], header["training"])
     except (SafetensorError, KeyError, TypeError, ValueError, RuntimeError, OverflowError) as error:
         reason = f"{error} is missing" if isinstance(error, KeyError) else " ".join(str(error).split())[:160]
         raise InputError(f"the model file does not fit together: {reason}") from None

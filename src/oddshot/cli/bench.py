@@ -178,6 +178,40 @@ def table(
 
 
 @bench_app.command()
+def unmixed(
+    out: Annotated[Path, typer.Option(metavar="FILE", help="CSV file to write.")],
+    datasets: Datasets = "outlier",
+    draws: Annotated[int, typer.Option(metavar="N", min=1, help="Supports drawn from every table.")] = 40,
+    unlabelled: Annotated[int, typer.Option(metavar="N", min=1, help="Unlabelled rows, at most.")] = 200,
+    data_dir: DataDir = None,
+    cache_dir: CacheDir = None,
+) -> None:
+    """Score tables as they are, each one task, with the model that ships, beside ridge + nearest and CatBoost.
+
+    Mean AUC over supports of 5 normal rows and 1 anomaly drawn at random, without and with unlabelled rows.
+
+    Example: oddshot bench unmixed --datasets outlier,-internetads --data-dir data --out table.csv
+    """
+    import csv
+    import io
+
+    import torch
+
+    from oddshot.bench.names import parse_datasets
+    from oddshot.bench.unmixed import compare
+    from oddshot.data.catalogue import load_dataset
+    from oddshot.data.files import write_bytes
+
+    torch.set_num_threads(1)
+    tables = (load_dataset(name, data_dir, cache_dir) for name in parse_datasets(datasets, data_dir, cache_dir))
+    lines = compare(tables, draws, unlabelled, lambda line: typer.echo(",".join(line)))
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(lines)
+    write_bytes(out, text.getvalue().encode())
+    typer.echo(f"written: {out}")
+
+
+@bench_app.command()
 def figures(
     store: Runs = Path("results.db"),
     out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the PNG files.")] = Path("figures"),

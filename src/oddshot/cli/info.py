@@ -24,13 +24,15 @@ def info(
         "method": loaded.method.name,
         "settings": dataclasses.asdict(loaded.method.config),
         "weights": loaded.n_weights,
-        "columns": dict(loaded.encoding.kinds),
-        "attributes": loaded.encoding.n_attributes,
+        "columns": None if loaded.encoding is None else dict(loaded.encoding.kinds),
+        "attributes": None if loaded.encoding is None else loaded.encoding.n_attributes,
         "threshold": loaded.threshold,
         "training": loaded.training,
     }
-    typer.echo(f"{model}: method {facts['method']}, {facts['weights']:,} weights, {facts['attributes']} attributes")
-    typer.echo("\n".join(loaded.encoding.describe()))
+    width = "any number of" if loaded.encoding is None else facts["attributes"]
+    typer.echo(f"{model}: method {facts['method']}, {facts['weights']:,} weights, {width} attributes")
+    if loaded.encoding is not None:
+        typer.echo("\n".join(loaded.encoding.describe()))
     for title in ("settings", "training"):
         typer.echo(f"{title}: " + ", ".join(f"{name} {value}" for name, value in facts[title].items()))
     typer.echo(f"threshold: {loaded.threshold:.3g} of the way from normal rows to labelled anomalies")

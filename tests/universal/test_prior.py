@@ -1,0 +1,84 @@
+import pytest
+import torch
+
+from oddshot.model.auc import exact_auc
+from oddshot.universal.prior import COLUMNS, KINDS, LARGEST, Prior
+
+
+def prior(width=10, seed=0):
+    return Prior(width, torch.Generator().manual_seed(seed))
+
+
+@pytest.mark.parametrize(("width", "anomaly", "unlabelled"), [(1, 0, 0), (2, 1, 7), (40, 3, 30)])
+def test_episodes_have_the_asked_sizes_and_are_finite(width, anomaly, unlabelled):
+    support, query, others = prior(width).episodes(50, 5, anomaly, unlabelled, 6, 4)
+    assert [part.shape for part in support] == [(1, 50, 5, width), (1, 50, anomaly, width)]
+    assert [part.shape for part in query] == [(1, 50, 6, width), (1, 50, 4, width)]
+    assert (others is None) == (unlabelled == 0)
+    parts = [*support, *query] if others is None else [*support, *query, others]
+    for part in parts:
+        assert torch.isfinite(part).all()
+        assert (part.abs() <= LARGEST).all()
+    if others is not None:
+        assert others.shape == (1, 50, unlabelled, width)
+
+
+def test_the_same_seed_gives_the_same_tasks_and_another_one_others():
+    (first, *_), (again, *_), (other, *_) = (prior(seed=seed).episodes(3, 5, 1, 4, 6, 4) for seed in (0, 0, 1))
+    assert torch.equal(first.normal, again.normal)
+    assert not torch.equal(first.normal, other.normal)
+
+
+def test_columns_that_do_not_exist_are_zero_in_all_rows():
+    normal, anomaly, alive = prior(30).tasks(200, 20, 10)
+    rows = torch.cat([normal, anomaly], dim=1)
+    assert (rows * (1 - alive) == 0).all()
+    widths = alive.sum(-1)
+    assert widths.min() >= 2
+    assert len(widths.unique()) > 10
+
+
+def test_columns_are_near_unit_spread():
+    support, query, others = prior(8).episodes(400, 5, 1, 100, 40, 20)
+    rows = torch.cat([support.normal, query.normal, others], dim=2)
+    spread = rows.std(2)
+    typical = spread[spread > 0].median()
+    assert 0.7 < float(typical) < 1.2
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_anomaly_can_be_told_from_normal_rows(kind, monkeypatch):
+    """With many labelled rows: the distance to the nearest of 200 normal rows, on average over tasks, beats chance."""
+    monkeypatch.setattr("oddshot.universal.prior.KINDS", {name: float(name == kind) for name in KINDS})
+    normal, anomaly, _ = prior(6, seed=2).tasks(60, 260, 30)
+    spread = normal.std(1, keepdim=True) + 1e-3
+    known, fresh, odd = (part / spread for part in (normal[:, :200], normal[:, 200:], anomaly))
+    scores = [torch.cdist(part, known).amin(-1) for part in (fresh, odd)]
+    assert float(exact_auc(*scores).mean()) > 0.53
+
+
+@pytest.mark.parametrize("way", [way for way in COLUMNS if way != "plain"])
+def test_every_change_of_columns_shows(way, monkeypatch):
+    monkeypatch.setattr("oddshot.universal.prior.COLUMNS", {name: float(name == way) for name in COLUMNS})
+    monkeypatch.setattr("oddshot.universal.prior.CHANGED", 1.0)
+    normal, _, alive = prior(4).tasks(50, 200, 2)
+    column = normal[..., 0][alive[:, 0, 0] > 0]
+    n_values = torch.tensor([len(row.unique()) for row in column]).float()
+    expected = {
+        "skewed": (column > 0).all(),
+        "rounded": n_values.median() < 100,
+        "two values": (n_values <= 2).all(),
+        "heavy tails": n_values.median() > 150,
+        "mostly zero": ((column == 0).float().mean() > 0.2) & (column >= 0).all(),
+    }
+    assert expected[way]
+
+
+def test_unlabelled_rows_hold_some_anomalies_but_not_too_many():
+    """Anomalies are marked by a value that no normal row has."""
+    made = prior(3)
+    normal, anomaly = torch.zeros(2000, 40, 3), torch.ones(2000, 20, 3)
+    share = made._contaminated(normal, anomaly)[..., 0].mean(-1)
+    assert 0.08 < float(share.mean()) < 0.16
+    assert float((share == 0).float().mean()) > 0.15
+    assert float(share.max()) <= 0.5

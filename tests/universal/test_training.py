@@ -1,0 +1,77 @@
+import numpy as np
+import pytest
+import torch
+from sklearn.datasets import load_wine
+
+from oddshot import FewShotDetector
+from oddshot.methods.contract import Rows
+from oddshot.methods.relative import RelativeConfig
+from oddshot.model.auc import exact_auc
+from oddshot.modelfile import load_model
+from oddshot.universal.prior import Prior
+from oddshot.universal.shipped import load_universal, write_shipped
+from oddshot.universal.training import UniversalConfig, _rate, train_universal
+
+SMALL = RelativeConfig(units=16, pair_units=8, column_units=8)
+
+
+def auc_on_new_tasks(model, anomaly, unlabelled):
+    with torch.no_grad():
+        support, query, others = Prior(12, torch.Generator().manual_seed(99)).episodes(
+            64, 5, anomaly, unlabelled, 20, 10
+        )
+        score = model.adapt_with(support, others)
+        return float(exact_auc(score(query.normal), score(query.anomaly)).mean())
+
+
+def test_it_learns_and_the_same_seed_gives_the_same_model():
+    losses = []
+    config = UniversalConfig(steps=25, tasks=8)
+    model = train_universal(config, SMALL, on_step=lambda step, loss: losses.append(loss))
+    assert len(losses) == 25
+    again = train_universal(config, SMALL)
+    assert all(torch.equal(a, b) for a, b in zip(model.parameters(), again.parameters(), strict=True))
+    untrained = train_universal(UniversalConfig(steps=0, tasks=8), SMALL)
+    assert auc_on_new_tasks(model, 1, 0) > auc_on_new_tasks(untrained, 1, 0)
+
+
+def test_the_learning_rate_rises_and_falls():
+    rates = [_rate(step, 1000) for step in range(1000)]
+    assert rates[0] == pytest.approx(0.02)
+    assert int(np.argmax(rates)) == 49
+    assert rates[-1] < 1e-4
+
+
+def test_it_is_written_without_an_encoding_and_read_back(tmp_path):
+    model = train_universal(UniversalConfig(steps=1, tasks=8), SMALL)
+    write_shipped(model, UniversalConfig(steps=1), tmp_path / "small.safetensors")
+    loaded = load_model(tmp_path / "small.safetensors")
+    assert loaded.encoding is None
+    assert loaded.training["steps"] == 1
+    assert auc_on_new_tasks(loaded.method, 1, 3) == auc_on_new_tasks(model, 1, 3)
+
+
+@pytest.mark.parametrize(("anomaly", "unlabelled"), [(0, 0), (1, 0), (1, 100), (3, 100)])
+def test_the_model_that_ships_knows_synthetic_tasks(anomaly, unlabelled):
+    assert auc_on_new_tasks(load_universal().method, anomaly, unlabelled) > (0.7 if anomaly else 0.65)
+
+
+def test_the_model_that_ships_parts_the_kinds_of_wine():
+    X, kind = load_wine(return_X_y=True)
+    X = torch.tensor((X - X.mean(0)) / X.std(0), dtype=torch.float32)[None, None]
+    normal, anomaly = (X[:, :, np.flatnonzero(mask)] for mask in (kind == 0, kind == 1))
+    with torch.no_grad():
+        score = load_universal().method.adapt(Rows(normal[:, :, :5], anomaly[:, :, :1]))
+        assert float(exact_auc(score(normal[:, :, 5:]), score(anomaly[:, :, 1:])).mean()) > 0.95
+
+
+def test_the_model_that_ships_fits_tables_of_any_width():
+    for width in (1, 4):
+        X = np.random.default_rng(width).normal(size=(30, width))
+        X[0] += 6
+        detector = FewShotDetector(load_universal()).fit(X[:6], [1, 0, 0, 0, 0, 0])
+        assert detector.encoding_.n_attributes == width
+        scores = detector.score_samples(X[6:])
+        assert scores.shape == (24,)
+        assert np.isfinite(scores).all()
+        assert detector.score_samples(X[:1])[0] > np.median(scores)
