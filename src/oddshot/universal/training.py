@@ -25,7 +25,7 @@ WARM_UP = 50  # steps over which the learning rate rises
 class UniversalConfig:
     """How long and with what: chosen on the validation tables named in docs/universal.md."""
 
-    steps: int = 3000
+    steps: int = 900
     tasks: int = 48  # of a step with at most 24 columns; fewer where they are wider
     learning_rate: float = 1e-3
     weight_decay: float = 1e-4
