@@ -1,6 +1,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
 .PHONY: demo test lint bench bench-memory clean
 
@@ -17,7 +18,7 @@ lint: $(VENV)/.installed
 	$(BIN)/lint-imports
 
 bench: $(VENV)/.installed  ## speed, as ratios measured in one run
-	$(BIN)/python -m benchmarks
+	$(ONE_THREAD) $(BIN)/python -m benchmarks
 
 bench-memory: $(VENV)/.installed  ## the memory of scoring 20 million rows; some minutes
 	$(BIN)/python -m benchmarks memory

@@ -56,7 +56,7 @@ def run() -> list[Verdict]:
     ]
     works += [partial(other.fit(X[:FITTED_ON]).score_samples, X[:n]) for _, other, n, _ in OTHERS]
     bare, rate, ours, *theirs = in_turn(*works, repeats=REPEATS)
-    share, what = bare / rate, f"scoring {N_ROWS:,} rows × {M}"
+    share, what = bare / rate, f"scoring {N_ROWS:,} rows × {M} on one core"
     verdicts = [Verdict(f"{what}: share of the matrix-product rate", share, 0.8, share >= 0.8)]
     for (name, _, n, target), seconds in zip(OTHERS, theirs, strict=True):
         faster = seconds * N_ROWS / n / ours
