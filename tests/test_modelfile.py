@@ -66,6 +66,7 @@ def test_a_model_comes_back_as_it_was(method, tmp_path):
     back = load_model(tmp_path / "model.safetensors")
     np.testing.assert_array_equal(scores(back), scores(model))
     assert (back.encoding, back.threshold, back.training) == (model.encoding, model.threshold, model.training)
+    assert (back.calibration, back.familiarity) == (model.calibration, model.familiarity)
     assert back.method.config == model.method.config
     assert os.listdir(tmp_path) == ["model.safetensors"]
 
@@ -180,14 +181,19 @@ def test_any_bytes_are_refused_in_one_line(header, rest):
 
 
 def test_a_newer_format_says_so():
-    assert refusal(forged(format=2)) == "model of format 2, written by a newer oddshot; this one reads up to 1"
+    assert refusal(forged(format=3)) == "model of format 3, written by a newer oddshot; this one reads up to 2"
     header, _ = parts(to_bytes(small_model()))
-    header["__metadata__"] = {"oddshot": json.dumps({"format": 3, "layout": "unknown"}), "sha256": "0" * 64}
-    assert "format 3, written by a newer oddshot" in refusal(signed(header))
+    header["__metadata__"] = {"oddshot": json.dumps({"format": 4, "layout": "unknown"}), "sha256": "0" * 64}
+    assert "format 4, written by a newer oddshot" in refusal(signed(header))
 
 
 def config(**changes):
     return vars(small_model().method.config) | changes
+
+
+def broken_case(part, **changes):
+    """A model's calibration or familiarity with other numbers."""
+    return {name: case | changes for name, case in getattr(small_model(), part).to_dict().items()}
 
 
 def broken_encoding(**changes):
@@ -226,6 +232,20 @@ def broken_encoding(**changes):
         ({"encoding": broken_encoding(columns=["x0", "x1"])}, "encoding: its columns"),
         ({"encoding": broken_encoding(encoders=[[[]]])}, "encoding:"),
         ({"encoding": small_model("wonn", mixed).encoding.to_dict()}, "attributes"),
+        ({"calibration": 5}, "calibration is '5'"),
+        ({"calibration": {"anomalies": 5}}, "calibration is"),
+        ({"calibration": {"anomalies": {}}}, "is missing"),
+        ({"calibration": broken_case("calibration", scale=0.0)}, "scale"),
+        ({"calibration": broken_case("calibration", scale=NAN)}, "expected 1 numbers"),
+        ({"calibration": broken_case("calibration", odds=[0.0] * 11)}, "slopes above 0"),
+        ({"calibration": broken_case("calibration", usual=[0.0])}, "expected 9 numbers"),
+        ({"calibration": broken_case("calibration", thresholds=[])}, "threshold a rate"),
+        ({"calibration": broken_case("calibration", thresholds=None)}, ""),
+        ({"familiarity": {"anomalies": {"mean": "a"}}}, ""),
+        ({"familiarity": broken_case("familiarity", spread=[0.0] * 16)}, "above 0"),
+        ({"familiarity": broken_case("familiarity", spread=[1.0])}, "as many means as spreads"),
+        ({"familiarity": broken_case("familiarity", excess=INFINITY)}, "expected numbers"),
+        ({"familiarity": broken_case("familiarity", quantiles=list(range(9, 0, -1)))}, "quantiles grow"),
         ({"format": 0}, "format is 0"),
         ({"format": None}, "format is None"),
     ],
@@ -356,5 +376,10 @@ def test_the_golden_file_of_format_1_gives_its_scores():
     np.testing.assert_allclose(detector.score_samples(expected["rows"]), expected["scores"], rtol=1e-5, atol=tiny)
     assert detector.threshold_ == pytest.approx(expected["threshold"], rel=1e-5)
     assert detector.predict(expected["rows"]).tolist() == expected["predictions"]
+    assert not hasattr(detector, "predict_proba")
+    with pytest.raises(InputError, match="predict_proba needs a calibration, and the model has none; train it again"):
+        detector.predict_proba(expected["rows"])
+    with pytest.raises(InputError, match="false_positive_rate needs a calibration, and the model has none"):
+        FewShotDetector(detector.model, 0.05).fit(expected["support"], expected["labels"])
     assert set(detector.encoding_.kinds.values()) == {"number", "category", "boolean", "date"}
     assert MODEL.stat().st_size < 50_000

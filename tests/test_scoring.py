@@ -40,11 +40,12 @@ def test_streamed_scores_are_those_in_memory(tmp_path, suffix, output):
     file, out = write(tmp_path / f"new{suffix}", X), tmp_path / output
     counts = score_files(MIXED_DETECTOR, [file], out)
     found = read(out) if out.suffix.islower() else pd.read_csv(out)
-    assert found.columns.tolist() == ["file", "row", "score", "anomaly"]
+    assert found.columns.tolist() == ["file", "row", "score", "probability", "anomaly"]
     assert found["row"].tolist() == list(range(1, 2501))
     assert set(found["file"]) == {str(file)}
     np.testing.assert_allclose(found["score"], MIXED_DETECTOR.score_samples(X), rtol=1e-4)
     np.testing.assert_array_equal(found["anomaly"], found["score"] > MIXED_DETECTOR.threshold_)
+    np.testing.assert_allclose(found["probability"], MIXED_DETECTOR.predict_proba(X)[:, 1], rtol=1e-3, atol=1e-6)
     assert (counts.rows, counts.anomalies) == (2500, found["anomaly"].sum())
 
 
@@ -78,6 +79,7 @@ def test_a_detector_without_a_model_scores_files_too(tmp_path):
     fitted = FewShotDetector().fit(mixed(9, 10), labels(10))
     score_files(fitted, [write(tmp_path / "new.csv", mixed(8))], tmp_path / "scores.csv")
     np.testing.assert_allclose(read(tmp_path / "scores.csv")["score"], fitted.score_samples(mixed(8)), rtol=1e-4)
+    assert read(tmp_path / "scores.csv")["probability"].isna().all()
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])

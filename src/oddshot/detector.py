@@ -1,7 +1,8 @@
 """The scikit-learn face: a binary classifier that adapts to a task's few labelled rows."""
 
 import json
-from collections.abc import Mapping
+import warnings
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Self
 
@@ -12,19 +13,27 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+from torch import Tensor
 
+from oddshot.calibration import Calibration, Decision, check_rate
 from oddshot.data.encoding import Encoding
 from oddshot.data.tables.frames import as_table
 from oddshot.data.task import ANOMALY, NORMAL, UNLABELLED
 from oddshot.errors import InputError
+from oddshot.evidence import gather_evidence
+from oddshot.familiarity import RARE
 from oddshot.folded import fold
-from oddshot.methods.contract import Method
+from oddshot.methods.contract import Method, Rows
 from oddshot.methods.wonn import WoNN, WoNNConfig
 from oddshot.modelfile import HALF_WAY, Model
 from oddshot.onnxfile import write_onnx
 from oddshot.scorer import adapt_task, as_rows, device_of, sample_unlabelled, score_rows, support_rows
 
 BLOCK_ROWS = 1 << 16  # encoded and scored at a time: no second copy of a large X
+
+
+class NoCalibration(InputError, AttributeError):
+    """A detector without calibration has no predict_proba: hasattr must tell so, as scikit-learn expects."""
 
 
 class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -35,15 +44,20 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     model : Model or None
         What `meta_train` learned or `load_model` read. Without one the detector works on the attributes themselves,
         scaled by the support, with no network (the paper's WoNN).
+    false_positive_rate : float from 0.001 to 0.5, or None
+        The share of normal rows that `predict` may call anomalies, on average over tasks. Without one, a row is an
+        anomaly where its probability is above 1/2.
 
     Attributes
     ----------
     classes_ : [2], the labels of normal and anomalous rows. threshold_ : the score above which a row is an anomaly.
-    encoding_ : how columns become numbers.
+    encoding_ : how columns become numbers. familiarity_ : the share of the tasks held out in training that are at least
+    as far from the training tasks as this one, from 1 to 0 (None where the model cannot tell); below 0.001 `fit` warns.
     """
 
-    def __init__(self, model: Model | None = None) -> None:
+    def __init__(self, model: Model | None = None, false_positive_rate: float | None = None) -> None:
         self.model = model
+        self.false_positive_rate = false_positive_rate
 
     def fit(self, X: Any, y: ArrayLike) -> Self:
         """Adapt to a task. X: [n, M] rows; y: [n], 1 = anomaly, 0 = normal, -1 = unlabelled.
@@ -88,6 +102,20 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         labels: NDArray[Any] = self.classes_[decided.astype(int)]
         return labels
 
+    @property
+    def predict_proba(self) -> Callable[[Any], NDArray[np.float64]]:
+        """predict_proba(X): the probability of each class, [n, 2], were normal and anomalous rows equally frequent.
+
+        Where a share s of all rows are anomalies, the odds are s / (1 - s) times as large. It was learned on tasks held
+        out in training: a detector whose model has no calibration does not have this method.
+        """
+        self._calibration_for("predict_proba")
+        return self._predict_proba
+
+    def probability_of(self, scores: NDArray[np.float64]) -> NDArray[np.float64] | None:
+        """The probability of an anomaly for each score of this task, [n]; None without a calibration."""
+        return None if self._decision is None else self._decision.probability(scores)
+
     def export_onnx(self, path: str | Path) -> None:
         """Write the adapted scorer as an ONNX file, checked with onnxruntime; where its scores differ, nothing.
 
@@ -124,6 +152,45 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             others = as_rows(self.encoding_.transform(unlabelled, where="unlabelled rows"), device_of(self._method))
         self._score, self.threshold_ = adapt_task(self._method, support, fraction, others)
         self._folded = fold(self._score)
+        self._decide(support, others)
+
+    def _decide(self, support: Rows, unlabelled: Tensor | None) -> None:
+        """What the scores of this task mean, and whether the model knows such tasks."""
+        rate, model = check_rate(self.false_positive_rate), self._given_model()
+        self._decision: Decision | None = None
+        self.familiarity_: float | None = None
+        if rate is not None:
+            self._calibration_for("false_positive_rate")
+        if model is None or (model.calibration is None and model.familiarity is None):
+            return
+        evidence = gather_evidence(self._score, support, unlabelled)
+        if model.calibration is not None:
+            self._decision = model.calibration.decide(evidence)
+            self.threshold_ = self._decision.threshold(rate)
+        judged = None if model.familiarity is None else model.familiarity.judge(evidence)
+        if judged is not None:
+            self.familiarity_, distance = judged
+            if self.familiarity_ < RARE:
+                warnings.warn(
+                    f"the model knows no such task: the support lies {distance:.1f} times as far from the training "
+                    "tasks as is usual for new ones; its scores may tell little",
+                    stacklevel=4,
+                )
+
+    def _given_model(self) -> Model | None:
+        return self.model
+
+    def _calibration_for(self, wish: str) -> Calibration:
+        model = self._given_model()
+        if model is None or model.calibration is None:
+            reason = "there is no model" if model is None else "the model has none; train it again"
+            raise NoCalibration(f"{wish} needs a calibration, and {reason}")
+        return model.calibration
+
+    def _predict_proba(self, X: Any) -> NDArray[np.float64]:
+        p = self.probability_of(self.score_samples(X))
+        assert p is not None
+        return np.column_stack([1 - p, p])
 
     def _encode_labels(self, y: ArrayLike) -> NDArray[np.int8]:
         """Labels as 0, 1, -1; sets classes_."""

@@ -1,4 +1,4 @@
-"""From a fleet's labelled tasks to a model: encode, set validation tasks aside, train, find the threshold."""
+"""From a fleet's labelled tasks to a model: encode, set validation tasks aside, train, calibrate."""
 
 import dataclasses
 import warnings
@@ -16,6 +16,7 @@ from oddshot.data.splits import split_tasks
 from oddshot.data.task import ANOMALY, NORMAL, Task
 from oddshot.device import resolve_device
 from oddshot.errors import InputError
+from oddshot.heldout import learn_decisions
 from oddshot.methods import find_method
 from oddshot.methods.contract import Method, Rows
 from oddshot.modelfile import HALF_WAY, Model
@@ -71,7 +72,8 @@ def meta_train(
         "best_epoch": history.best_epoch[0],
         "validation_auc": history.best_auc[0],
     }  # nothing that differs between two runs: the same seed gives the same file
-    return Model(network, encoding, threshold, facts)
+    calibration, familiarity = learn_decisions(network, train_pool, valid_pool, sizes, where, seed)
+    return Model(network, encoding, threshold, facts, calibration, familiarity)
 
 
 def usable_tasks(tasks: Sequence[Task], sizes: EpisodeSizes, what: str = "tasks") -> list[Task]:

@@ -16,14 +16,16 @@ from safetensors.torch import load as parse_tensors
 from safetensors.torch import save as serialise_tensors
 from torch import Tensor
 
+from oddshot.calibration import Calibration
 from oddshot.data.encoding import Encoding
 from oddshot.data.files import write_bytes
 from oddshot.device import resolve_device
 from oddshot.errors import InputError
+from oddshot.familiarity import Familiarity
 from oddshot.methods import find_method
 from oddshot.methods.contract import Method
 
-FORMAT = 1
+FORMAT = 2  # 1 has no calibration
 HALF_WAY = 0.25  # threshold where none was learned; scores are squared distances, so this is half the distance
 _NO_DIGEST = "0" * 64  # stands in the file's place for its own SHA-256 while that is computed
 _TYPES: dict[str, type | tuple[type, ...]] = {
@@ -42,14 +44,17 @@ class Model:
     """A meta-trained method with what it needs to read a table.
 
     encoding: how columns become numbers; None where the method takes tables of any width, each with an encoding of its
-    own. threshold: the fraction of `method.span` above which a row counts as an anomaly. training: how it was trained,
-    for `oddshot info`.
+    own. threshold: the fraction of `method.span` above which a row counts as an anomaly where there is no calibration.
+    training: how it was trained, for `oddshot info`. calibration: from scores to decisions. familiarity: what the tasks
+    that it knows are like.
     """
 
     method: Method
     encoding: Encoding | None
     threshold: float
     training: dict[str, Any] = field(default_factory=dict)
+    calibration: Calibration | None = None
+    familiarity: Familiarity | None = None
 
     def __post_init__(self) -> None:
         if not math.isfinite(self.threshold):
@@ -98,6 +103,8 @@ def to_bytes(model: Model) -> bytes:
         "encoding": None if model.encoding is None else model.encoding.to_dict(),
         "threshold": float(model.threshold),
         "training": model.training,
+        "calibration": None if model.calibration is None else model.calibration.to_dict(),
+        "familiarity": None if model.familiarity is None else model.familiarity.to_dict(),
     }
     metadata = {"oddshot": json.dumps(header, sort_keys=True), "sha256": _NO_DIGEST}
     tensors = {name: value.detach().cpu().contiguous() for name, value in method.state_dict().items()}
@@ -115,17 +122,29 @@ def from_bytes(data: bytes) -> Model:
     if hashlib.sha256(blank).hexdigest() != digest:
         raise InputError("the model file is damaged (its SHA-256 does not match)")
     try:
-        if version != FORMAT:
+        if version not in (1, FORMAT):
             raise ValueError(f"format is {version!r}")
         for name, kind in _TYPES.items():
             if not isinstance(header[name], kind):
                 raise TypeError(f"{name} is {str(header[name])[:40]!r}")
         method = _build_method(header, parse_tensors(data))
         encoding = None if header["encoding"] is None else Encoding.from_dict(header["encoding"])
-        return Model(method, encoding, header["threshold"], header["training"])
+        return Model(method, encoding, header["threshold"], header["training"], *_learned_on_held_out(header))
     except (SafetensorError, KeyError, TypeError, ValueError, RuntimeError, OverflowError) as error:
         reason = f"{error} is missing" if isinstance(error, KeyError) else " ".join(str(error).split())[:160]
         raise InputError(f"the model file does not fit together: {reason}") from None
+
+
+def _learned_on_held_out(header: Mapping[str, Any]) -> tuple[Calibration | None, Familiarity | None]:
+    """Of format 2; a file of format 1 has neither."""
+    calibration, familiarity = header.get("calibration"), header.get("familiarity")
+    for part in (calibration, familiarity):
+        if part is not None and not (isinstance(part, dict) and all(isinstance(case, dict) for case in part.values())):
+            raise TypeError(f"calibration is {str(part)[:40]!r}")
+    return (
+        None if calibration is None else Calibration.from_dict(calibration),
+        None if familiarity is None else Familiarity.from_dict(familiarity),
+    )
 
 
 def _build_method(header: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Method:

@@ -17,7 +17,15 @@ from oddshot.data.tables import stream_table
 from oddshot.detector import FewShotDetector
 from oddshot.errors import InputError
 
-SCHEMA = pa.schema([("file", pa.string()), ("row", pa.int64()), ("score", pa.float64()), ("anomaly", pa.int8())])
+SCHEMA = pa.schema(
+    [
+        ("file", pa.string()),
+        ("row", pa.int64()),
+        ("score", pa.float64()),
+        ("probability", pa.float64()),  # null where the model has no calibration
+        ("anomaly", pa.int8()),
+    ]
+)
 
 Scored = tuple[str, pa.Table]
 
@@ -75,7 +83,9 @@ def score_table(detector: FewShotDetector, scores: NDArray[np.float64], file: st
     numbers = np.arange(first, first + len(scores))
     decided = (scores > detector.threshold_).astype(np.int8)
     names = pa.DictionaryArray.from_arrays(pa.array(np.zeros(len(scores), np.int32)), [file]).cast(pa.string())
-    return pa.table([names, numbers, scores, decided], schema=SCHEMA)
+    probability = detector.probability_of(scores)
+    known = pa.nulls(len(scores), pa.float64()) if probability is None else probability
+    return pa.table([names, numbers, scores, known, decided], schema=SCHEMA)
 
 
 @contextmanager

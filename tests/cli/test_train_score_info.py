@@ -122,6 +122,26 @@ def test_scores_are_those_of_the_detector(folder, oddshot):
     assert f"30 rows scored, {found['anomaly'].sum()} anomalies" in output
 
 
+def test_a_false_positive_rate_and_a_support_with_unlabelled_rows(folder, oddshot):
+    support = mixed(9, 30).assign(fault=np.where(np.arange(30) < 10, labels(30), -1)).astype({"fault": object})
+    support.loc[support["fault"] == -1, "fault"] = ""
+    support.to_csv("some.csv", index=False)
+    model = small_model("relative", mixed)
+    model.save("relative.safetensors")
+    command = score(model="relative.safetensors", support="some.csv")
+    code, _, errors = oddshot(*command, "--false-positive-rate", "0.1", "--json", "n.json")
+    assert (code, errors) == (0, [])
+    fitted = FewShotDetector(model, 0.1).fit(mixed(9, 30), np.where(np.arange(30) < 10, labels(30), -1))
+    found = pd.read_csv("scores.csv")
+    np.testing.assert_allclose(found["score"], fitted.score_samples(mixed(7, 30)), rtol=1e-4)
+    np.testing.assert_allclose(found["probability"], fitted.predict_proba(mixed(7, 30))[:, 1], rtol=1e-3)
+    assert found["anomaly"].tolist() == fitted.predict(mixed(7, 30)).tolist()
+    assert json.loads(Path("n.json").read_text())["familiarity"] == fitted.familiarity_
+    code, _, errors = oddshot(*command, "--false-positive-rate", "0.9")
+    assert code == 2
+    assert "false_positive_rate is 0.9; it must be a number from 0.001 to 0.5" in errors[0]
+
+
 def test_score_works_without_a_model(folder, oddshot):
     assert oddshot(*score(model=None))[0] == 0
     fitted = FewShotDetector().fit(mixed(9, 10), labels(10))

@@ -29,6 +29,12 @@ def score(
         Path | None, typer.Option(help="A file that `oddshot train` wrote; without one, no network is used.")
     ] = None,
     anomaly_value: AnomalyValue = None,
+    false_positive_rate: Annotated[
+        float | None,
+        typer.Option(
+            help="Share of normal rows that may be called anomalies, 0.001 to 0.5.", show_default="probability > 1/2"
+        ),
+    ] = None,
     device: Device = "auto",
     engine: EngineName = "local",
     address: Address = None,
@@ -36,9 +42,10 @@ def score(
 ) -> None:
     """Score the rows of a new task from its few labelled ones.
 
-    Writes file, row (1 = the first), score (higher = more anomalous) and anomaly (1 or 0), in the input's order. Large
-    files are read a chunk at a time. With --engine ray many files are scored at once, by CPUs that can all read them;
-    what is written is the same.
+    Writes file, row (1 = the first), score (higher = more anomalous), probability (of an anomaly, were both kinds of
+    rows equally frequent) and anomaly (1 or 0), in the input's order. Rows of the support without a label help a method
+    that uses them. Large files are read a chunk at a time. With --engine ray many files are scored at once, by CPUs
+    that can all read them; what is written is the same.
 
     Example: oddshot score --model fleet.safetensors --support labelled.csv --label fault new/*.parquet --out scores.csv
     """
@@ -51,13 +58,18 @@ def score(
     scored, device = _engine(engine, address, device)
     paths = find_files(files)
     refuse_overwriting(out, [*paths, support] if model is None else [*paths, support, model])
-    detector = FewShotDetector(None if model is None else load_model(model, device))
+    detector = FewShotDetector(None if model is None else load_model(model, device), false_positive_rate)
     detector.fit(*read_support(support, label=label, anomaly_value=anomaly_value))
     with scoring_bar() as on_rows:
         counts = score_files(detector, paths, out, on_rows, scored)
     typer.echo(f"{counts.rows:,} rows scored, {counts.anomalies:,} anomalies (score above {detector.threshold_:.4g})")
     typer.echo(f"written: {out}")
-    figures = {"rows": counts.rows, "anomalies": counts.anomalies, "threshold": detector.threshold_}
+    figures = {
+        "rows": counts.rows,
+        "anomalies": counts.anomalies,
+        "threshold": detector.threshold_,
+        "familiarity": detector.familiarity_,
+    }
     write_json(json_file, figures)
 
 
