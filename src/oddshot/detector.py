@@ -3,12 +3,14 @@
 import json
 import warnings
 from collections.abc import Callable, Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
+from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.multiclass import type_of_target
@@ -21,6 +23,7 @@ from oddshot.data.tables.frames import as_table
 from oddshot.data.task import ANOMALY, NORMAL, UNLABELLED
 from oddshot.errors import InputError
 from oddshot.evidence import gather_evidence
+from oddshot.explanation import Explanation, contributions, fixed_orders, nearest
 from oddshot.familiarity import RARE
 from oddshot.folded import fold
 from oddshot.methods.contract import Method, Rows
@@ -28,6 +31,7 @@ from oddshot.methods.wonn import WoNN, WoNNConfig
 from oddshot.modelfile import HALF_WAY, Model
 from oddshot.onnxfile import write_onnx
 from oddshot.scorer import adapt_task, as_rows, device_of, sample_unlabelled, score_rows, support_rows
+from oddshot.suggestion import choose_rows
 
 BLOCK_ROWS = 1 << 16  # encoded and scored at a time: no second copy of a large X
 
@@ -76,6 +80,7 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 "at least one row labelled normal is needed"
             )
         labelled = np.flatnonzero(labels != UNLABELLED)
+        self._support_numbers, self._support_labels = labelled, labels[labelled]
         self._adapt(_take(X, labelled), labels[labelled], _take(X, sample_unlabelled(labels)))
         return self
 
@@ -116,6 +121,43 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """The probability of an anomaly for each score of this task, [n]; None without a calibration."""
         return None if self._decision is None else self._decision.probability(scores)
 
+    def explain(self, X: Any, neighbours: int = 5) -> Explanation:
+        """Why rows have their scores: what each column adds, and the nearest labelled rows (so many at most).
+
+        A column's contribution is what the score rises when its value in the nearest normal support row is replaced by
+        the row's own, averaged over four fixed orders of the columns and their reverses. It costs as much as scoring
+        eight times as many rows as there are columns, for each row, and a memory that does not grow with X.
+        """
+        check_is_fitted(self)
+        rows = self.encoding_.transform(self._check(X, reset=False), "X")
+        near, distances = nearest(rows, self._support, min(neighbours, len(self._support)))
+        normal = np.flatnonzero(self._support_labels == NORMAL)
+        baseline = normal[nearest(rows, self._support[normal], 1)[0][:, 0]]
+        ends = np.cumsum([0, *(len(encoder.names) for encoder in self.encoding_.encoders)]).tolist()
+        groups = [slice(*pair) for pair in pairwise(ends)]
+        added, score, start = contributions(
+            self.score_encoded, rows, self._support[baseline], groups, fixed_orders(len(groups))
+        )
+        names, numbers = tuple(encoder.name for encoder in self.encoding_.encoders), self._support_numbers
+        return Explanation(names, added, score, start, numbers[baseline], numbers[near], distances)
+
+    def suggest(self, X: Any, n: int = 1) -> NDArray[np.int64]:
+        """The numbers of n rows of X whose labels would help most, the most useful first.
+
+        Those of which the detector is least sure, far from labelled rows and from each other. Fit again with their
+        labels. results/universal/SUGGESTION.md shows what a label chosen so gains.
+        """
+        check_is_fitted(self)
+        if not isinstance(n, int | np.integer) or n < 1:
+            raise InputError(f"n is {n!r}; it must be a whole number from 1 up")
+        rows = self.encoding_.transform(self._check(X, reset=False), "X")
+        scores = self.score_encoded(rows)
+        p = self.probability_of(scores)
+        if p is None:  # as sure as a score is far from the threshold, among these scores
+            beyond = scores - self.threshold_
+            p = expit(beyond / (float(np.median(np.abs(beyond))) or 1.0))
+        return choose_rows(rows, p, self._support, int(n))
+
     def export_onnx(self, path: str | Path) -> None:
         """Write the adapted scorer as an ONNX file, checked with onnxruntime; where its scores differ, nothing.
 
@@ -143,7 +185,7 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             tables = [X] if len(unlabelled) == 0 else [X, unlabelled]
             self.encoding_ = self.model.encoding or Encoding.fit(tables)
             fraction, self._method = self.model.threshold, self.model.method
-        rows = self.encoding_.transform(X, where="support")
+        self._support = rows = self.encoding_.transform(X, where="support")
         support = support_rows(rows, labels, device_of(self._method))
         if self.model is None:
             self._method.fix_center(support, support.normal)
