@@ -145,7 +145,7 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """The numbers of n rows of X whose labels would help most, the most useful first.
 
         Those of which the detector is least sure, far from labelled rows and from each other. Fit again with their
-        labels. results/universal/SUGGESTION.md shows what a label chosen so gains.
+        labels. results/universal/DECISIONS.md shows what a label chosen so gains.
         """
         check_is_fitted(self)
         if not isinstance(n, int | np.integer) or n < 1:

@@ -44,7 +44,7 @@ def case_name(n_anomaly: int, n_unlabelled: int) -> str:
 def gather_evidence(score: ScoreFunction, support: Rows, unlabelled: Tensor | None = None) -> Evidence:
     """score: what a method gave for this support, of one replica, and these unlabelled rows, [1, T, u, M]."""
     # A row in the support scores lower than one that is not. Held out in turn they would not, but the thresholds were
-    # no better for it (results/universal/CALIBRATION.md), and adaptation would cost several times as much.
+    # no better for it (results/universal/DECISIONS.md), and adaptation would cost several times as much.
     others = None if unlabelled is None else unlabelled[:, :, _spaced(unlabelled.shape[2], MOST_SCORED)]
     r = representation_of(score)
     return Evidence(

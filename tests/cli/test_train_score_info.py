@@ -160,7 +160,14 @@ def test_info_tells_what_the_file_holds(folder, oddshot):
     assert facts["weights"] == sum(value.numel() for value in model.method.parameters())
     assert facts["threshold"] == model.threshold
     assert facts["training"] == model.training
-    for text in ("2 numbers: temperature, speed", "mode", "1 date: seen", "units 16", "validation_auc", "threshold: "):
+    for text in (
+        "2 numbers: temperature, speed",
+        "mode",
+        "1 date: seen",
+        "units 16",
+        "validation_auc",
+        "calibrated for supports with anomalies",
+    ):
         assert text in output
 
 

@@ -28,6 +28,7 @@ def info(
         "attributes": None if loaded.encoding is None else loaded.encoding.n_attributes,
         "threshold": loaded.threshold,
         "training": loaded.training,
+        "calibration": None if loaded.calibration is None else sorted(loaded.calibration.cases),
     }
     width = "any number of" if loaded.encoding is None else facts["attributes"]
     typer.echo(f"{model}: method {facts['method']}, {facts['weights']:,} weights, {width} attributes")
@@ -35,5 +36,8 @@ def info(
         typer.echo("\n".join(loaded.encoding.describe()))
     for title in ("settings", "training"):
         typer.echo(f"{title}: " + ", ".join(f"{name} {value}" for name, value in facts[title].items()))
-    typer.echo(f"threshold: {loaded.threshold:.3g} of the way from normal rows to labelled anomalies")
+    if loaded.calibration is None:
+        typer.echo(f"threshold: {loaded.threshold:.3g} of the way from normal rows to labelled anomalies")
+    else:
+        typer.echo("calibrated for supports with " + "; ".join(facts["calibration"]))
     write_json(json_file, facts)
