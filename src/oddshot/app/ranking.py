@@ -68,14 +68,13 @@ class Ranking:
         counts: list[int] = np.histogram(self.positions(self.falling), BINS, (0.0, 1.0))[0].tolist()
         return counts
 
-    def describe(self, threshold: float | None) -> dict[str, Any]:
-        """What the page draws the histogram from, and what the threshold means."""
+    def describe(self) -> dict[str, Any]:
+        """What the page draws the histogram from."""
         usual, low, high = self.scale
         return {
             "scored": len(self.order),
             "histogram": self.histogram,
             "axis": {"scale": usual, "low": low, "high": high},
-            "threshold": None if threshold is None else self.describe_threshold(threshold),
         }
 
     def describe_threshold(self, threshold: float) -> dict[str, Any]:

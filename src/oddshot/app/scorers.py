@@ -14,6 +14,8 @@ from oddshot.detector import FewShotDetector
 from oddshot.errors import InputError
 from oddshot.scorer import MOST_UNLABELLED
 
+FEWEST = 2  # labels: how rows differ cannot be told from a single one
+
 Floats = NDArray[np.float64]
 
 
@@ -143,8 +145,9 @@ class Adapted:
 
 def make_scorer(sheet: Sheet, labels: Labels, sample: Ints) -> Scorer:
     """The detector where the labels are enough for one; else the distance to the median row, with the reason."""
-    if labels.count(NORMAL) == 0:
-        notice = "Label one normal row and the detector starts; until then rows are ranked by distance to the median row."
+    if labels.count(NORMAL) == 0 or len(labels) < FEWEST:
+        missing = "one normal row" if labels.count(NORMAL) == 0 else "one more row"
+        notice = f"Label {missing} and the detector starts. Until then rows are ranked by distance to the median row."
         return MedianDistance(sheet, sample, notice)
     try:
         return Adapted(sheet, labels, sample)

@@ -1,7 +1,8 @@
 """The table that is open, its labels, and the ranking that follows them."""
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -11,15 +12,18 @@ from oddshot.app.labels import Labels
 from oddshot.app.plane import Plane, fit_plane
 from oddshot.app.ranking import Ranking
 from oddshot.app.scorers import Floats, Scorer, make_scorer
-from oddshot.app.sheet import Ints, Sheet
+from oddshot.app.sheet import Ints, Sheet, cells, describe_columns
 from oddshot.app.statefile import keep, recall_labels
+from oddshot.data.task import ANOMALY, NORMAL
 from oddshot.errors import InputError
 from oddshot.modelfile import Model
 
 QUICK_ROWS = 10_000  # scored before the answer to a label; the rows of larger tables follow in the background
-BLOCK_ROWS = 2048  # scored between two looks at whether a newer label has come
+BLOCK_ROWS = 2048  # scored at once: what is computed stays in the cache, and a newer label can stop it soon
 UNLABELLED_ROWS = 300  # that the detector sees beside the labelled ones: as good as 1,000, and several times faster
 MAP_ROWS = 3000
+PREVIEW_ROWS = 5
+FEW_NORMAL = 3
 
 
 class Workspace:
@@ -61,13 +65,19 @@ class Workspace:
                 if self.stage == "reading the table":
                     self.stage = ""
 
+    def reopen(self, read: Callable[[], Sheet]) -> None:
+        """The open table read in another way, with the labels that it has."""
+        with self.lock:
+            labels = self.current.labels
+            self._rank(Open(read(), labels))
+            self._keep()
+
     def change(self, change: Callable[[Labels], object]) -> Any:
         """Change labels, keep them on disk, and rank again; what `change` returned."""
         with self.lock:
             now = self.current
             out = change(now.labels)
-            if self.folder is not None:
-                keep(self.folder, now.sheet.digest, now.sheet.name, now.labels, now.sheet.left_out)
+            self._keep()
             self._rank(now)
             return out
 
@@ -84,12 +94,18 @@ class Workspace:
         if thread is not None:
             thread.join()
 
+    def _keep(self) -> None:
+        now = self.current
+        if self.folder is not None:
+            keep(self.folder, now.sheet.digest, now.sheet.name, now.labels, now.sheet.left_out)
+
     def _rank(self, now: "Open") -> None:
         """Score so many rows that a person does not wait, and leave the others to a thread."""
         self.turn += 1
         scorer = make_scorer(now.sheet, now.labels, now.sample)
         rows = now.quick_rows()
-        scores = scorer.score(now.sheet.rows if len(rows) == len(now.sheet) else now.sheet.rows[rows])
+        starts = range(0, len(rows), BLOCK_ROWS)
+        scores = np.concatenate([scorer.score(now.sheet.rows[rows[k : k + BLOCK_ROWS]]) for k in starts])
         by_row = np.full(len(now.sheet), np.nan)
         by_row[rows] = scores
         now.show(Ranking(scorer, by_row))
@@ -121,7 +137,7 @@ class Workspace:
 class Open:
     """A table with its labels and its latest ranking.
 
-    sample: the unlabelled rows that the detector may see, and the first rows to be scored, in random order.
+    sample: the unlabelled rows that the detector may see. mapped: those on the map. about: what the page says of it.
     """
 
     def __init__(self, sheet: Sheet, labels: Labels) -> None:
@@ -131,6 +147,14 @@ class Open:
         self._first: Ints = order[:QUICK_ROWS]
         self.mapped: Ints = np.sort(order[:MAP_ROWS])
         self.plane: Plane = fit_plane(sheet.rows[self.mapped])
+        self.about: dict[str, Any] = {
+            "name": sheet.name,
+            "rows": len(sheet),
+            "columns": [asdict(column) for column in describe_columns(sheet)],
+            "preview": cells(sheet.table.slice(0, PREVIEW_ROWS)),
+            "left_out": sheet.left_out,
+            "notices": sheet.notices,
+        }
         self.suggestion: int | None = None
         self.threshold: float | None = None
         self.share: float | None = None
@@ -156,12 +180,17 @@ class Open:
         return rows
 
     def suggest(self, rows: Ints, scores: Floats) -> None:
-        """Choose the row to label next among some scored ones; None where all are labelled."""
+        """Choose the row to label next among some scored ones; None where all are labelled.
+
+        Once a few normal rows are known the first anomaly is worth most: until it is found, the highest ranked row.
+        """
         free = ~np.isin(rows, self.labels.rows)
+        rows, scores = rows[free], scores[free]
         self.suggestion = None
-        if free.any():
-            found = self.ranking.scorer.suggest(self.sheet.rows[rows[free]], scores[free], 1)
-            self.suggestion = int(rows[free][found[0]])
+        if len(rows) and self.labels.count(ANOMALY) == 0 and self.labels.count(NORMAL) >= FEW_NORMAL:
+            self.suggestion = int(rows[scores.argmax()])
+        elif len(rows):
+            self.suggestion = int(rows[self.ranking.scorer.suggest(self.sheet.rows[rows], scores, 1)[0]])
 
     def auc(self) -> float | None:
         """The built-in example knows the truth: the AUC of the rows without a label."""
@@ -173,15 +202,3 @@ class Open:
         rows = np.setdiff1d(self.ranking.order, self.labels.rows)
         both = len(np.unique(truth[rows])) == 2
         return float(roc_auc_score(truth[rows], self.ranking.by_row[rows])) if both else None
-
-    def describe_row(self, row: int) -> Mapping[str, Any]:
-        """Number, label, score and probability of a row, in types that JSON has."""
-        score = self.ranking.by_row[row]
-        p = self.ranking.scorer.probability(np.array([score]))
-        known = not np.isnan(score)
-        return {
-            "row": row,
-            "label": self.labels.get(row),
-            "score": float(score) if known else None,
-            "probability": float(p[0]) if known and p is not None else None,
-        }
