@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from oddshot.data.episodes import EpisodeSizes
     from oddshot.data.tables import read_tasks
     from oddshot.data.task import Task
-    from oddshot.detector import FewShotDetector
+    from oddshot.detector import FewShotDetector, load_detector
     from oddshot.errors import InputError
     from oddshot.metatrain import meta_train
     from oddshot.modelfile import Model, load_model
@@ -22,6 +22,7 @@ __all__ = [
     "Model",
     "Task",
     "TrainingConfig",
+    "load_detector",
     "load_model",
     "meta_train",
     "read_tasks",
@@ -34,6 +35,7 @@ _HOMES = {
     "Model": "modelfile",
     "Task": "data.task",
     "TrainingConfig": "training",
+    "load_detector": "detector",
     "load_model": "modelfile",
     "meta_train": "metatrain",
     "read_tasks": "data.tables",
