@@ -1,4 +1,4 @@
-"""The built-in example: cell nuclei from scikit-learn's breast cancer table, most benign, a few malignant."""
+"""The built-in example: scikit-learn's wine table, two cultivars of a region and a few bottles of a third one."""
 
 import hashlib
 
@@ -8,19 +8,20 @@ import pyarrow as pa
 from oddshot.app.sheet import Sheet, make_sheet
 from oddshot.modelfile import Model
 
-N_MALIGNANT = 40
-NAME = "Example: cell nuclei, 40 of 397 malignant"
+FOREIGN, N_FOREIGN = 1, 15  # the cultivar that lies between the others: no single measurement gives it away
+NAME = "Example: wines, 15 of 122 from another cultivar"
 
 
 def example_sheet(model: Model) -> Sheet:
-    """397 rows in random order with 30 measurements each; which ones are malignant is kept from the detector."""
-    from sklearn.datasets import load_breast_cancer
+    """122 rows in random order with 13 measurements each; which ones are foreign is kept from the detector."""
+    from sklearn.datasets import load_wine
 
-    data = load_breast_cancer()
+    data = load_wine()
     rng = np.random.default_rng(0)
-    malignant = rng.permutation(np.flatnonzero(data.target == 0))[:N_MALIGNANT]
-    kept = rng.permutation(np.concatenate([np.flatnonzero(data.target == 1), malignant]))
+    foreign = rng.permutation(np.flatnonzero(data.target == FOREIGN))[:N_FOREIGN]
+    kept = rng.permutation(np.concatenate([np.flatnonzero(data.target != FOREIGN), foreign]))
     X = data.data[kept]
-    table = pa.table({str(name): X[:, j] for j, name in enumerate(data.feature_names)})
-    truth = (data.target[kept] == 0).astype(np.int8)
+    names = [str(name).replace("/", " / ").replace("_", " ") for name in data.feature_names]
+    table = pa.table({name: X[:, j] for j, name in enumerate(names)})
+    truth = (data.target[kept] == FOREIGN).astype(np.int8)
     return make_sheet(table, NAME, hashlib.sha256(X.tobytes()).hexdigest(), model, truth)

@@ -1,7 +1,9 @@
 """The table that is open, its labels, and the ranking that follows them."""
 
+import os
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -22,6 +24,7 @@ QUICK_ROWS = 10_000  # scored before the answer to a label; the rows of larger t
 BLOCK_ROWS = 2048  # scored at once: what is computed stays in the cache, and a newer label can stop it soon
 UNLABELLED_ROWS = 300  # that the detector sees beside the labelled ones: as good as 1,000, and several times faster
 MAP_ROWS = 3000
+MOST_THREADS = 8
 PREVIEW_ROWS = 5
 FEW_NORMAL = 3
 
@@ -40,6 +43,8 @@ class Workspace:
         self.turn = 0  # counts rankings; a background thread of an older turn stops
         self._open: Open | None = None
         self._thread: threading.Thread | None = None
+        self._threads = min(os.cpu_count() or 1, MOST_THREADS)
+        self._pool = ThreadPoolExecutor(self._threads)
 
     @property
     def current(self) -> "Open":
@@ -105,7 +110,8 @@ class Workspace:
         scorer = make_scorer(now.sheet, now.labels, now.sample)
         rows = now.quick_rows()
         starts = range(0, len(rows), BLOCK_ROWS)
-        scores = np.concatenate([scorer.score(now.sheet.rows[rows[k : k + BLOCK_ROWS]]) for k in starts])
+        blocks = self._pool.map(lambda k: scorer.score(now.sheet.rows[rows[k : k + BLOCK_ROWS]]), starts)
+        scores = np.concatenate(list(blocks))
         by_row = np.full(len(now.sheet), np.nan)
         by_row[rows] = scores
         now.show(Ranking(scorer, by_row))
@@ -121,11 +127,16 @@ class Workspace:
     def _rank_all(self, now: "Open", scorer: Scorer, turn: int) -> None:
         n = len(now.sheet)
         by_row = np.empty(n)
-        for start in range(0, n, BLOCK_ROWS):
+
+        def fill(start: int) -> None:
+            by_row[start : start + BLOCK_ROWS] = scorer.score(now.sheet.rows[start : start + BLOCK_ROWS])
+
+        starts = range(0, n, BLOCK_ROWS)
+        for k in range(0, len(starts), self._threads):  # a block a thread: a newer label waits for no more
             if self.turn != turn:
                 return
-            by_row[start : start + BLOCK_ROWS] = scorer.score(now.sheet.rows[start : start + BLOCK_ROWS])
-            self.done = min(start + BLOCK_ROWS, n) / n
+            list(self._pool.map(fill, starts[k : k + self._threads]))
+            self.done = k / len(starts)
         ranking = Ranking(scorer, by_row)
         assert ranking.histogram  # sorted here, not while the lock is held
         with self.lock:
