@@ -54,7 +54,9 @@ def scores_table(now: Open) -> Any:
         "label": pa.array(labels, pa.string()),
         "score": pa.array(ranking.by_row),
         "probability": nothing.cast(pa.float64()) if p is None else pa.array(p),
-        "anomaly": nothing.cast(pa.int8()) if threshold is None else pa.array((ranking.by_row > threshold).astype("i1")),
+        "anomaly": nothing.cast(pa.int8())
+        if threshold is None
+        else pa.array((ranking.by_row > threshold).astype("i1")),
     }
     names = list(ours)
     for name in now.sheet.table.column_names:

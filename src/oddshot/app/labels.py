@@ -95,7 +95,7 @@ def parse_labels_file(data: bytes, n_rows: int) -> dict[int, int]:
     try:
         text = data.decode("utf-8-sig")
         pairs = _json_pairs(text) if text.lstrip().startswith("{") else _csv_pairs(text)
-    except (ValueError, KeyError, TypeError, RecursionError, csv.Error) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, csv.Error) as error:
         if isinstance(error, InputError):
             raise
         raise InputError(f"these are no labels; expected {_HINT}") from None

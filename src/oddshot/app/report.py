@@ -1,7 +1,8 @@
 """A report of the work on a table: one HTML file with its plots, that needs nothing else and runs nothing."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from html import escape
+from typing import Any
 
 import numpy as np
 
@@ -36,7 +37,7 @@ def write_report(now: Open) -> str:
         f"<p>{escape(_summary(now))}</p>",
         "<h2>Scores</h2>",
         histogram_svg(now.ranking.histogram, _cut(now)),
-        "<h2>Map of the rows</h2><p>Each row by the two directions in which rows differ most; darker = higher score.</p>",
+        "<h2>Map of the rows</h2><p>The two directions in which rows differ most; redder = higher score.</p>",
         map_svg(map_points(now), dict(_labelled(now))),
         *_axis(now),
         f"<h2>The {min(TOP_ROWS, len(now.ranking.order))} highest ranked rows</h2>",
@@ -70,7 +71,9 @@ def _axis(now: Open) -> list[str]:
     points = axis_points(now)
     if not points["rows"]:
         return []
-    note = "<p>Rows seen from the centre c along the direction that the labels give: the farther, the more anomalous.</p>"
+    note = (
+        "<p>Rows seen from the centre c along the direction that the labels give: the farther, the more anomalous.</p>"
+    )
     return ["<h2>The projected axis</h2>", note, axis_svg(points, dict(_labelled(now)))]
 
 
@@ -87,16 +90,15 @@ def _rows_table(now: Open, rows: Ints) -> str:
     return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{"".join(lines)}</tbody></table></div>'
 
 
-def _line(row: dict[str, object], why: str) -> str:
-    label = "" if row["label"] is None else NAMES[row["label"]]  # type: ignore[index]
-    cells: Sequence[Cell] = row["cells"]  # type: ignore[assignment]
+def _line(row: Mapping[str, Any], why: str) -> str:
+    label = "" if row["label"] is None else NAMES[row["label"]]
     parts = [
-        f'<td class="number">{int(row["row"]) + 1}</td>',  # type: ignore[call-overload]
+        f'<td class="number">{row["row"] + 1}</td>',
         f'<td class="{label}">{label}</td>',
-        _td(row["score"]),  # type: ignore[arg-type]
-        _td(row["probability"]),  # type: ignore[arg-type]
+        _td(row["score"]),
+        _td(row["probability"]),
         f"<td>{escape(why)}</td>",
-        *(_td(cell) for cell in cells[:SHOWN_COLUMNS]),
+        *(_td(cell) for cell in row["cells"][:SHOWN_COLUMNS]),
     ]
     return f"<tr>{''.join(parts)}</tr>"
 

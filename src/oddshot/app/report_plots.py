@@ -20,7 +20,9 @@ def histogram_svg(counts: Sequence[int], cut: float | None, height: int = 200) -
     ]
     if cut is not None:
         x = cut * WIDTH
-        bars.append(f'<line x1="{x:.1f}" x2="{x:.1f}" y1="0" y2="{height}" stroke="currentColor" stroke-dasharray="4"/>')
+        bars.append(
+            f'<line x1="{x:.1f}" x2="{x:.1f}" y1="0" y2="{height}" stroke="currentColor" stroke-dasharray="4"/>'
+        )
     return _svg(height, "Histogram of the scores, low to high; heights are square roots of counts", bars)
 
 

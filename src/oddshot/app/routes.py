@@ -153,7 +153,9 @@ def _add_labels(router: APIRouter, workspace: Workspace) -> None:
         async for part in request.stream():
             data += part
             if len(data) > MOST_LABEL_BYTES:
-                raise InputError(f"labels of more than {MOST_LABEL_BYTES >> 20} MiB; expected a file that the app saved")
+                raise InputError(
+                    f"labels of more than {MOST_LABEL_BYTES >> 20} MiB; expected a file that the app saved"
+                )
         known = parse_labels_file(bytes(data), n_rows)
         await run_in_threadpool(workspace.change, lambda labels: labels.replace(known))
         return await run_in_threadpool(views.ranking_state, workspace)

@@ -21,7 +21,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Reasons:
-    """Why n rows have their scores: what each column adds, [n, columns], to the score of the row they are compared with.
+    """Why n rows have their scores: what each column adds, [n, columns], to the score of the row compared with.
 
     compared: [n], that row's number, -1 for the median row. near: [n, k], the nearest labelled rows.
     """
@@ -60,7 +60,7 @@ class Scorer(Protocol):
 class MedianDistance:
     """Mean squared difference to the median row, before there is a detector."""
 
-    threshold = None
+    threshold: float | None = None
 
     def __init__(self, sheet: Sheet, sample: Ints, notice: str) -> None:
         self._sheet, self.notice = sheet, notice

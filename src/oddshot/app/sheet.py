@@ -10,12 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from oddshot.data.categories import texts
-from oddshot.data.cells import Place, content, numbers, seconds, truths
+from oddshot.data.cells import Place, numbers, seconds, truths
 from oddshot.data.encoding import Encoding
 from oddshot.data.tables import read_table
 from oddshot.errors import InputError
@@ -138,15 +136,17 @@ def _missing_and_note(column: Any, kind: str, place: Place) -> tuple[int, str]:
         return int((codes < 0).sum()), f"{len(values):,} different value{'s' * (len(values) != 1)}"
     read = {"number": numbers, "boolean": truths, "date": seconds}[kind]
     found = read(column, place)
-    missing = int(np.isnan(found).sum())
+    present = found[~np.isnan(found)]
+    missing = len(found) - len(present)
+    if len(present) == 0:
+        return missing, "no values"
+    low, high = present.min(), present.max()
     if kind == "boolean":
-        return missing, f"true in {np.nanmean(found):.0%}"
+        return missing, f"true in {present.mean():.0%}"
     if kind == "date":
-        if content(column) == "text":
-            column = column.filter(pc.is_valid(column))
-        ends = pc.min_max(column).as_py()
-        return missing, f"{_text(ends['min'])} to {_text(ends['max'])}"
-    return missing, f"{np.nanmin(found):.4g} to {np.nanmax(found):.4g}, median {np.nanmedian(found):.4g}"
+        first, last = (str(np.datetime64(int(end), "s")).replace("T", " ") for end in (low, high))
+        return missing, f"{first} to {last}"
+    return missing, f"{low:.4g} to {high:.4g}, median {np.median(present):.4g}"
 
 
 def _cell(value: object) -> Cell:

@@ -40,7 +40,8 @@ class Workspace:
         self.lock = threading.RLock()
         self.stage = ""  # what takes long just now, for the progress bar
         self.done: float | None = None  # how much of it, where that is known
-        self.turn = 0  # counts rankings; a background thread of an older turn stops
+        self.turn = 0  # counts the rankings that were shown
+        self._asked = 0  # counts those that were begun: a background thread of an older one stops
         self._open: Open | None = None
         self._thread: threading.Thread | None = None
         self._threads = min(os.cpu_count() or 1, MOST_THREADS)
@@ -106,7 +107,7 @@ class Workspace:
 
     def _rank(self, now: "Open") -> None:
         """Score so many rows that a person does not wait, and leave the others to a thread."""
-        self.turn += 1
+        self._asked += 1
         scorer = make_scorer(now.sheet, now.labels, now.sample)
         rows = now.quick_rows()
         starts = range(0, len(rows), BLOCK_ROWS)
@@ -117,14 +118,15 @@ class Workspace:
         now.show(Ranking(scorer, by_row))
         now.suggest(rows, scores)
         self._open = now
+        self.turn += 1
         if len(rows) < len(now.sheet):
-            self._thread = threading.Thread(target=self._rank_all, args=(now, scorer, self.turn), daemon=True)
+            self._thread = threading.Thread(target=self._rank_all, args=(now, scorer, self._asked), daemon=True)
             self.stage, self.done = "scoring", 0.0
             self._thread.start()
         else:
             self.stage = ""
 
-    def _rank_all(self, now: "Open", scorer: Scorer, turn: int) -> None:
+    def _rank_all(self, now: "Open", scorer: Scorer, asked: int) -> None:
         n = len(now.sheet)
         by_row = np.empty(n)
 
@@ -133,16 +135,16 @@ class Workspace:
 
         starts = range(0, n, BLOCK_ROWS)
         for k in range(0, len(starts), self._threads):  # a block a thread: a newer label waits for no more
-            if self.turn != turn:
+            if self._asked != asked:
                 return
             list(self._pool.map(fill, starts[k : k + self._threads]))
             self.done = k / len(starts)
         ranking = Ranking(scorer, by_row)
         assert ranking.histogram  # sorted here, not while the lock is held
         with self.lock:
-            if self.turn == turn:
+            if self._asked == asked:
                 now.show(ranking)
-                self.turn, self.stage = turn + 1, ""
+                self.turn, self.stage = self.turn + 1, ""
 
 
 class Open:

@@ -31,6 +31,12 @@ export function shown(cell) {
 
 export const labelName = (label) => (label === 1 ? "anomaly" : label === 0 ? "normal" : "");
 
+// The same for what the person asked for.
+export function act(action) {
+  fail(null);
+  return attempt(action);
+}
+
 // Tell a screen reader.
 export function say(text) {
   $("status").textContent = text;
@@ -41,10 +47,9 @@ export function fail(error) {
   $("message").hidden = !error;
 }
 
-// Run something that may be refused, and show the refusal.
+// Run something that may be refused, and show the refusal; it stays until the person does something else.
 export async function attempt(action) {
   try {
-    fail(null);
     return await action();
   } catch (error) {
     fail(error);

@@ -1,5 +1,5 @@
 // The page: keeps the state that the server last told, and brings every part to it.
-import { $, attempt, count, fail, labelName, say } from "./dom.js";
+import { $, act, attempt, count, labelName, say } from "./dom.js";
 import { download, get, post, put, upload } from "./api.js";
 import { redrawHistogram, setUpHistogram, showHistogram } from "./histogram.js";
 import { makeAxis, makeMap } from "./dots.js";
@@ -72,7 +72,7 @@ function select(row) {
 
 function label(row, name) {
   const wasSuggested = row === state.suggestion;
-  working = working.then(() => attempt(async () => {
+  working = working.then(() => act(async () => {
     const next = await post("label", { row, label: name });
     if (wasSuggested && next.suggestion !== null) selected = next.suggestion;
     else selected = row;
@@ -83,7 +83,7 @@ function label(row, name) {
 }
 
 function undo() {
-  working = working.then(() => attempt(async () => {
+  working = working.then(() => act(async () => {
     const next = await post("undo");
     if (next.touched.length === 1) selected = next.touched[0];
     await show(next);
@@ -92,16 +92,15 @@ function undo() {
 }
 
 async function leaveOut(columns) {
-  const next = await attempt(() => post("columns", { left_out: columns }));
+  const next = await act(() => post("columns", { left_out: columns }));
   await show(next ?? (await get("state")), true);
   if (next) say("The columns have changed");
 }
 
 async function open(file) {
-  fail(null);
   const text = (share) => bar(`uploading ${file.name}`, share);
   text(0);
-  const next = await attempt(() => upload(file, (share) => (share < 1 ? text(share) : bar(`reading ${file.name}`, null))));
+  const next = await act(() => upload(file, (share) => (share < 1 ? text(share) : bar(`reading ${file.name}`, null))));
   bar("", null);
   if (!next) return;
   await show(next, true);
@@ -122,15 +121,20 @@ function progress() {
   const scoring = state.stage === "scoring";
   bar(state.stage ? (scoring ? `scoring all ${count(state.table?.rows ?? 0)} rows; the ranking shows those scored first` : state.stage) : "", state.stage ? state.done : null);
   if (!state.stage) return;
-  polling = setTimeout(async () => {
-    const now = await get("progress").catch(() => null);
-    if (!now) return;
-    if (now.turn !== state.turn || !now.stage) await attempt(async () => show(await get("state")));
-    else {
-      state = { ...state, ...now };
-      progress();
-    }
+  polling = setTimeout(() => {
+    working = working.then(follow); // after the labels on their way, so that no older ranking is shown over a newer one
   }, 400);
+}
+
+async function follow() {
+  const now = await get("progress").catch(() => null);
+  if (!now) return;
+  if (now.turn !== state.turn || !now.stage) {
+    await attempt(async () => show(await get("state")));
+  } else {
+    state = { ...state, ...now };
+    progress();
+  }
 }
 
 function onKey(event) {
@@ -168,7 +172,7 @@ function setUp() {
   $("label-none").addEventListener("click", () => label(selected, null));
   $("to-suggestion").addEventListener("click", () => select(state.suggestion));
   $("undo").addEventListener("click", undo);
-  $("example").addEventListener("click", () => attempt(async () => show(await post("example"), true)));
+  $("example").addEventListener("click", () => act(async () => show(await post("example"), true)));
   $("table-file").addEventListener("change", (event) => {
     if (event.target.files[0]) open(event.target.files[0]);
     event.target.value = "";
@@ -176,13 +180,13 @@ function setUp() {
   $("labels-file").addEventListener("change", (event) => {
     const [file] = event.target.files;
     $("labels-menu").open = false;
-    if (file) attempt(async () => { await show(await put("labels", file)); say("The labels are loaded"); });
+    if (file) act(async () => { await show(await put("labels", file)); say("The labels are loaded"); });
     event.target.value = "";
   });
   for (const button of document.querySelectorAll("[data-export]")) {
     button.addEventListener("click", () => {
       button.closest("details").open = false;
-      attempt(async () => { await download(button.dataset.export); say(`${button.dataset.export} is saved`); });
+      act(async () => { await download(button.dataset.export); say(`${button.dataset.export} is saved`); });
     });
   }
   $("new-table").addEventListener("click", () => {
