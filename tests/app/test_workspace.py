@@ -122,6 +122,11 @@ def test_a_threshold_keeps_its_share_of_the_rows_when_labels_come():
     assert work.current.decided == work.current.ranking.scorer.threshold
 
 
+def test_places_are_those_of_the_order_also_with_ties():
+    now = opened(pa.table({"x": [1.0, 2.0, 1.0, 9.0, 2.0, 2.0, 1.0]})).current
+    assert [now.ranking.place(row) for row in now.ranking.order.tolist()] == list(range(7))
+
+
 @pytest.mark.parametrize("share", [0.0, 0.01, 0.5, 1.0])
 def test_threshold_for_a_share(share):
     ranking = opened(arrow(two_kinds()[0])).current.ranking

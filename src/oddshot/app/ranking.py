@@ -41,6 +41,14 @@ class Ranking:
         """How many rows have a higher score."""
         return int(np.searchsorted(-self.falling, -threshold, side="left"))
 
+    def place(self, row: int) -> int | None:
+        """Where a row stands, 0 for the highest score; None where it has no score yet."""
+        score = self.by_row[row]
+        if np.isnan(score):
+            return None
+        first, last = (int(np.searchsorted(-self.falling, -score, side=side)) for side in ("left", "right"))
+        return first + int(np.searchsorted(self.order[first:last], row))
+
     def threshold_for(self, share: float) -> float:
         """A score above which this share of the rows lies."""
         n = len(self.falling)

@@ -115,7 +115,7 @@ def _add_views(router: APIRouter, workspace: Workspace) -> None:
     @router.get("/row/{row}")
     def row(row: int) -> dict[str, Any]:
         now = workspace.current
-        return views.describe_rows(now, views.check_rows(now, [row]))[0]
+        return {**views.describe_rows(now, views.check_rows(now, [row]))[0], "place": now.ranking.place(row)}
 
     @router.get("/explain")
     def explain(rows: Annotated[list[int], Query()]) -> dict[str, Any]:

@@ -1,32 +1,31 @@
 // The card of the selected row: its values, why it has its score, and the buttons to label it.
 import { $, attempt, count, element, labelName, number, percent, shown } from "./dom.js";
 import { get } from "./api.js";
-import { rankOf } from "./grid.js";
 
 let asked = 0;
 
-// ranked: a promise that the ranking is there, which the row's rank is looked up in.
-export async function showCard(row, state, ranked) {
+// Returns where the row stands in the ranking.
+export async function showCard(row, state) {
   const mine = (asked += 1);
   const [facts, why] = (await attempt(() => Promise.all([get(`row/${row}`), get(`explain?rows=${row}`)]))) ?? [];
-  if (!facts || mine !== asked) return;
+  if (!facts || mine !== asked) return null;
   const compared = why.rows[0].compared;
   const other = compared >= 0 ? await attempt(() => get(`row/${compared}`)) : null;
-  await ranked;
-  if (mine !== asked) return;
-  figures(facts, state, rankOf(row));
+  if (mine !== asked) return null;
+  figures(facts, state);
   note(why.rows[0], other);
   values(facts, other, why, state);
+  return facts.place;
 }
 
-function figures(facts, state, rank) {
+function figures(facts, state) {
   $("row-title").textContent = `Row ${count(facts.row + 1)}`;
   $("row-badge").hidden = facts.row !== state.suggestion;
   $("to-suggestion").hidden = state.suggestion === null || facts.row === state.suggestion;
   $("row-score").textContent = number(facts.score);
   $("row-probability-box").hidden = facts.probability === null;
   $("row-probability").textContent = percent(facts.probability);
-  $("row-rank").textContent = rank === null ? "–" : `${count(rank + 1)}`;
+  $("row-rank").textContent = facts.place === null ? "–" : count(facts.place + 1);
   $("row-label").textContent = labelName(facts.label) || "none";
   for (const [id, value] of [["label-normal", 0], ["label-anomaly", 1]]) $(id).setAttribute("aria-pressed", facts.label === value);
   $("label-none").disabled = facts.label === null;

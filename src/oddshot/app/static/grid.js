@@ -69,7 +69,12 @@ export async function neighbour(step) {
   return page?.rows[target % PAGE]?.row ?? null;
 }
 
-export const rankOf = (row) => (by === "score" ? indexOf(row) : null);
+// Scroll so far that a place of the ranking is in sight.
+export function revealPlace(place) {
+  if (by !== "score" || place === null) return;
+  reveal(place);
+  draw();
+}
 
 async function restart(keep) {
   before = keep && by === "score" ? pages : new Map();

@@ -3,7 +3,7 @@ import { $, act, attempt, count, labelName, say } from "./dom.js";
 import { download, get, post, put, upload } from "./api.js";
 import { redrawHistogram, setUpHistogram, showHistogram } from "./histogram.js";
 import { makeAxis, makeMap } from "./dots.js";
-import { neighbour, selectInGrid, setUpGrid, showGrid } from "./grid.js";
+import { neighbour, revealPlace, selectInGrid, setUpGrid, showGrid } from "./grid.js";
 import { showCard } from "./card.js";
 import { facts, showColumns } from "./columns.js";
 
@@ -11,8 +11,8 @@ let state = null;
 let selected = null;
 let working = Promise.resolve(); // labels are sent one after the other
 let polling = null;
-const map = makeMap(select);
-const axis = makeAxis(select);
+const map = makeMap(find);
+const axis = makeAxis(find);
 
 async function show(next, isNew = false) {
   state = { ...state, ...next };
@@ -31,7 +31,7 @@ async function show(next, isNew = false) {
   tellFacts();
   showHistogram(state);
   const ranked = showGrid(state, isNew).then(() => selectInGrid(selected));
-  await Promise.all([showCard(selected, state, ranked), ranked.then(plots)]);
+  await Promise.all([showCard(selected, state), ranked.then(plots)]);
 }
 
 function tellFacts() {
@@ -67,7 +67,12 @@ function select(row) {
   axis.select(row);
   const label = labelName(state.labels.rows[row]);
   say(`Row ${row + 1} selected${label ? `, labelled ${label}` : ""}`);
-  return showCard(row, state, Promise.resolve());
+  return showCard(row, state);
+}
+
+// A row chosen on a plot: also show it in the ranking.
+async function find(row) {
+  revealPlace(await select(row));
 }
 
 function label(row, name) {
