@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from oddshot.errors import InputError
+
 
 def serve(
     model: Annotated[
@@ -30,7 +32,6 @@ def serve(
 
     Example: oddshot serve fleet.safetensors --store detectors.sqlite
     """
-    from oddshot.errors import InputError
     from oddshot.web.address import check_address
 
     check_address(host, token)
@@ -44,6 +45,11 @@ def _start(
 ) -> None:
     import warnings
 
+    try:
+        import fastapi  # noqa: F401
+        import uvicorn  # noqa: F401
+    except ImportError as error:
+        raise InputError(f"oddshot serve needs {error.name}: pip install 'oddshot[app]'") from None
     import torch
 
     from oddshot.modelfile import load_model
