@@ -31,7 +31,8 @@ def listen(host: str, port: int) -> socket.socket:
     if not 0 <= port <= 65535:
         raise InputError(f"port {port}; there are ports from 0 (any free one) to 65535")
     family, address = _resolve(host, port)[0]
-    server = socket.socket(family, socket.SOCK_STREAM)
+    # Named explicitly: only then does asyncio send small answers at once (TCP_NODELAY), 40 ms earlier.
+    server = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         server.bind((address, port))

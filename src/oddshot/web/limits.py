@@ -14,10 +14,14 @@ MIB = 2**20
 
 
 class BodyLimit:
-    """Refuses bodies of more than most_bytes with 413, also those sent in chunks of unknown number."""
+    """Refuses bodies of more than most_bytes with 413, also those sent in chunks of unknown number.
 
-    def __init__(self, app: ASGIApp, most_bytes: int) -> None:
-        self.app, self.most_bytes = app, most_bytes
+    most_at_once: bytes of all bodies under way together; beyond, 429.
+    """
+
+    def __init__(self, app: ASGIApp, most_bytes: int, most_at_once: int | None = None) -> None:
+        self.app, self.most_bytes, self.most_at_once = app, most_bytes, most_at_once
+        self.under_way = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, counting what it brings."""
@@ -34,13 +38,21 @@ class BodyLimit:
         async def count() -> Message:
             nonlocal taken
             message = await receive()
-            taken += len(message.get("body", b""))
+            size = len(message.get("body", b""))
+            taken += size
+            self.under_way += size
             if taken > self.most_bytes:
                 await _drain(receive)
                 raise HTTPException(413, self.sentence, {"connection": "close"})
+            if self.most_at_once is not None and self.under_way > self.most_at_once:
+                await _drain(receive)
+                raise HTTPException(429, "too many rows are under way; try again", {"retry-after": "1"})
             return message
 
-        await self.app(scope, count, send)
+        try:
+            await self.app(scope, count, send)
+        finally:
+            self.under_way -= taken
 
     @property
     def sentence(self) -> str:

@@ -25,6 +25,7 @@ def build_app(
     *,
     host: str,
     most_bytes: int,
+    most_at_once: int | None = None,
     token: str | None = None,
     policy: str = NO_PAGE,
     open_paths: Collection[str] = (),
@@ -33,7 +34,8 @@ def build_app(
 ) -> FastAPI:
     """A FastAPI application without routes: guarded, limited, logged, its mistakes answered in one sentence.
 
-    policy: the content security policy of pages. open_paths: need no token. settings: of FastAPI.
+    most_bytes: of a body; most_at_once: of all bodies under way. policy: the content security policy of pages.
+    open_paths: need no token. settings: of FastAPI.
     """
     app = FastAPI(
         title=title,
@@ -41,11 +43,14 @@ def build_app(
         version=oddshot.__version__,
         docs_url=None,  # its page takes scripts from elsewhere
         redoc_url=None,
+        redirect_slashes=False,
         default_response_class=JsonAnswer,
         **settings,
     )
     answer_mistakes(app)
-    app.add_middleware(BodyLimit, most_bytes=most_bytes)  # the last added is the first to see a request
+    app.add_middleware(
+        BodyLimit, most_bytes=most_bytes, most_at_once=most_at_once
+    )  # the last added is the first to see a request
     app.add_middleware(Guard, host=host, token=token, open_paths=open_paths)
     app.add_middleware(RequestLog, on_request=on_request)
     app.add_middleware(SecurityHeaders, policy=policy)
