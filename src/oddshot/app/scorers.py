@@ -12,7 +12,6 @@ from oddshot.app.sheet import Ints, Rows, Sheet
 from oddshot.data.task import NORMAL, UNLABELLED
 from oddshot.detector import FewShotDetector
 from oddshot.errors import InputError
-from oddshot.scorer import MOST_UNLABELLED
 
 FEWEST = 2  # labels: how rows differ cannot be told from a single one
 
@@ -100,7 +99,7 @@ class Adapted:
 
     def __init__(self, sheet: Sheet, labels: Labels, sample: Ints) -> None:
         self._sheet = sheet
-        self._numbers = np.concatenate([labels.rows, sample[~np.isin(sample, labels.rows)][:MOST_UNLABELLED]])
+        self._numbers = np.concatenate([labels.rows, sample[~np.isin(sample, labels.rows)]])
         y = np.full(len(self._numbers), UNLABELLED, np.int8)
         y[: len(labels)] = labels.values
         with warnings.catch_warnings(record=True) as caught:

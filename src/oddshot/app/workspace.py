@@ -22,7 +22,7 @@ from oddshot.modelfile import Model
 
 QUICK_ROWS = 10_000  # scored before the answer to a label; the rows of larger tables follow in the background
 BLOCK_ROWS = 2048  # scored at once: what is computed stays in the cache, and a newer label can stop it soon
-UNLABELLED_ROWS = 300  # that the detector sees beside the labelled ones: as good as 1,000, and several times faster
+UNLABELLED_ROWS = 300  # that the detector sees beside the labelled ones; with 1,000 a label would take twice as long
 MAP_ROWS = 3000
 MOST_THREADS = 8
 PREVIEW_ROWS = 5
@@ -156,7 +156,7 @@ class Open:
     def __init__(self, sheet: Sheet, labels: Labels) -> None:
         self.sheet, self.labels = sheet, labels
         order = np.random.default_rng(0).permutation(len(sheet))
-        self.sample: Ints = np.sort(order[: UNLABELLED_ROWS + 100])
+        self.sample: Ints = np.sort(order[:UNLABELLED_ROWS])
         self._first: Ints = order[:QUICK_ROWS]
         self.mapped: Ints = np.sort(order[:MAP_ROWS])
         self.plane: Plane = fit_plane(sheet.rows[self.mapped])
