@@ -9,11 +9,12 @@ import numpy as np
 from oddshot.app.labels import NAMES
 from oddshot.app.report_plots import axis_svg, histogram_svg, map_svg
 from oddshot.app.sheet import Cell, Ints
-from oddshot.app.views import axis_points, describe_rows, map_points, threshold_state
+from oddshot.app.views import axis_points, describe_rows, explained_rows, map_points, threshold_state
 from oddshot.app.workspace import Open
 from oddshot.data.task import ANOMALY, NORMAL
 
 TOP_ROWS = 40
+EXPLAINED_TIMES = 10  # as many rows as the page asks for at once
 SHOWN_COLUMNS = 8  # of the top rows; the ones that explain them best come first in "why"
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1c2430; --soft: #5b6675; --line: #d9dee5; --page: #fff; --bar: #8aa4c0;
@@ -110,9 +111,13 @@ def _td(cell: Cell) -> str:
 
 
 def _reasons(now: Open, rows: Ints) -> list[str]:
-    """The three columns that add most to each row's score."""
-    why = now.ranking.scorer.explain(rows)
+    """The three columns that add most to each row's score; of wide tables only for the first rows."""
+    some = rows[: EXPLAINED_TIMES * explained_rows(now)]
+    if len(some) == 0:
+        return [""] * len(rows)
+    why = now.ranking.scorer.explain(some)
     best = np.argsort(-why.added, axis=1, kind="stable")[:, :3]
-    return [
+    found = [
         ", ".join(why.columns[k] for k in order if added[k] > 0) for order, added in zip(best, why.added, strict=True)
     ]
+    return found + [""] * (len(rows) - len(some))

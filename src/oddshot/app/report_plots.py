@@ -48,7 +48,7 @@ def axis_svg(points: Mapping[str, Any], labels: Mapping[int, int], height: int =
 
 def _dots(points: Mapping[str, Any], xs: Sequence[float], ys: Sequence[float], labels: Mapping[int, int]) -> list[str]:
     out = []
-    for k in sorted(range(len(xs)), key=lambda k: points["position"][k]):
+    for k in sorted(range(len(xs)), key=lambda k: (points["rows"][k] in labels, points["position"][k])):
         label = labels.get(points["rows"][k])
         ring = "" if label is None else f' stroke="{"#c2410c" if label == ANOMALY else "#0f766e"}" stroke-width="3"'
         size, fill = (3, _colour(points["position"][k])) if label is None else (6, "#fff")

@@ -11,7 +11,8 @@ from oddshot.errors import InputError
 
 TOP_MAPPED = 100  # highest ranked rows that are always on the map and the axis
 MOST_WINDOW = 200
-EXPLAINED_CELLS = 2000  # columns times rows that are explained at once
+EXPLAINED = 60_000  # rows times columns times attributes that are explained at once: some tenths of a second
+MOST_EXPLAINED = 400_000  # of one row: wider tables are not explained
 
 By = Literal["score", "row", "labelled"]
 
@@ -46,7 +47,7 @@ def ranking_state(workspace: Workspace) -> dict[str, Any]:
         "auc": now.auc(),
         "ranking": now.ranking.describe(),
         "threshold": threshold_state(now),
-        "explained_rows": _most_explained(now),
+        "explained_rows": explained_rows(now),
     }
 
 
@@ -85,9 +86,15 @@ def check_rows(now: Open, rows: list[int]) -> Ints:
     return np.array(rows, np.int64)
 
 
+def explained_rows(now: Open) -> int:
+    """How many rows may be explained at a time: as many as it takes no long time for, 0 for very wide tables."""
+    size = len(now.sheet.encoding.encoders) * now.sheet.encoding.n_attributes
+    return 0 if size > MOST_EXPLAINED else max(1, EXPLAINED // size)
+
+
 def explain(now: Open, rows: list[int]) -> dict[str, Any]:
-    """Why rows have their scores; at most EXPLAINED_CELLS columns times rows at a time."""
-    most = _most_explained(now)
+    """Why rows have their scores, so many at most as `explained_rows` says."""
+    most = explained_rows(now)
     if not 1 <= len(rows) <= most:
         raise InputError(f"{len(rows)} rows to explain; from 1 to {most} can be explained at a time")
     why = now.ranking.scorer.explain(check_rows(now, rows))
@@ -140,10 +147,6 @@ def axis_points(now: Open) -> dict[str, Any]:
         "position": np.round(now.ranking.positions(now.ranking.by_row[rows]), 3).tolist(),
         "threshold": cut,
     }
-
-
-def _most_explained(now: Open) -> int:
-    return max(1, EXPLAINED_CELLS // len(now.sheet.encoding.encoders))
 
 
 def _order(now: Open, by: By) -> Ints:

@@ -3,6 +3,8 @@ import { $, count, element, shown } from "./dom.js";
 
 const PLURAL = { number: "numbers", category: "categories", boolean: "booleans", date: "dates", "not used": "not used" };
 
+const short = (text) => (text.length > 24 ? `${text.slice(0, 23)}…` : text);
+
 export function facts(table) {
   const kinds = new Map();
   for (const column of table.columns) kinds.set(column.kind, (kinds.get(column.kind) ?? 0) + 1);
@@ -31,7 +33,7 @@ function columnLine(table, column, j, onChange) {
   });
   const used = element("td");
   used.append(box);
-  const first = table.preview.map((row) => shown(row[j]) || "–").join(" · ");
+  const first = table.preview.map((row) => short(shown(row[j])) || "–").join(" · ");
   tr.append(used, element("td", "", column.name), element("td", "", column.kind));
   tr.append(element("td", column.missing ? "" : "soft", column.missing ? `${count(column.missing)} (${((100 * column.missing) / table.rows).toFixed(1)} %)` : "none"));
   tr.append(element("td", "soft", column.note), element("td", "soft", first));

@@ -110,7 +110,7 @@ async function open(file) {
   if (!next) return;
   await show(next, true);
   say(`${file.name} is open: ${count(next.table.rows)} rows, ${facts(next.table)}`);
-  $("main").focus();
+  $("main").focus({ preventScroll: true });
 }
 
 function bar(text, share) {
