@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 
 import httpx
 import pytest
@@ -129,6 +130,22 @@ class TestBodyLimit:
             answer = read_all(plain)
         assert not answer or answer.split()[1] in (b"400", b"413")
         assert httpx.get(f"{url}/open").status_code == 200
+
+
+def test_a_body_that_does_not_go_on(url, monkeypatch):
+    monkeypatch.setattr("oddshot.web.limits.SILENT_SECONDS", 0.2)
+    with connection(url) as plain:
+        plain.sendall(b"POST /echo HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 500\r\n\r\nhalf")
+        answer = read_all(plain)
+    assert answer.startswith(b"HTTP/1.1 408")
+    assert b"the body did not go on" in answer
+
+
+def test_endless_headers(url):
+    with connection(url) as plain, suppress(ConnectionError):  # it may be cut before all is sent
+        plain.sendall(b"GET /open HTTP/1.1\r\nHost: 127.0.0.1\r\n" + b"x: y\r\n" * 50_000)
+        assert read_all(plain).startswith(b"HTTP/1.1 400")
+    assert httpx.get(f"{url}/open").status_code == 200
 
 
 def test_half_closed_connection(url):
