@@ -47,6 +47,14 @@ def make_app(**settings) -> FastAPI:
     async def memory():
         raise MemoryError
 
+    @app.get("/torch")
+    async def torch():
+        raise RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 8 bytes")
+
+    @app.get("/other")
+    async def other():
+        raise RuntimeError("something else")
+
     @app.get("/number/{n}")
     async def number(n: int):
         return {"n": n}
@@ -83,6 +91,8 @@ def test_nan_and_infinity_become_null(url):
         ("/echo", 405, "this address does not take that method"),
         ("/number/x", 422, "path.n: Input should be a valid integer, unable to parse string as an integer"),
         ("/memory", 413, "not enough memory for this request; send fewer rows at a time"),
+        ("/torch", 413, "not enough memory for this request; send fewer rows at a time"),
+        ("/other", 500, "the server made a mistake; its log says where"),
         ("/bug", 500, "the server made a mistake; its log says where"),
     ],
 )
@@ -257,6 +267,14 @@ def test_logs_hold_no_data(url, monkeypatch):
     failure = next(line for line in parsed if line["event"] == "failure")
     assert failure["type"] == "KeyError"
     assert failure["at"][-1].startswith("test_web.py:")
+
+
+def test_messages_of_libraries_are_not_written():
+    def line(name):
+        return JsonLines().format(logging.LogRecord(name, logging.ERROR, "", 1, "cell %s", ("private",), None))
+
+    assert json.loads(line("asyncio"))["event"] == "asyncio"
+    assert json.loads(line("uvicorn.error"))["event"] == "cell private"
 
 
 SLOW = """
