@@ -32,8 +32,8 @@ def support(seed=1, n=12, limits=None):
     return make_support(rows, labels(n), None, limits)
 
 
-def entry(name):
-    return SimpleNamespace(name=name, used=0.0)
+def entry(name, size=0):
+    return SimpleNamespace(name=name, used=0.0, size=size)
 
 
 class TestCache:
@@ -59,6 +59,17 @@ class TestCache:
         clock[0] = 30.0
         cache.put(entry("c"))
         assert len(cache) == 1
+
+    def test_bounded_in_bytes(self):
+        cache = Cache(Limits(most_detector_bytes=100))
+        for name in "abc":
+            cache.put(entry(name, 40))
+        cache.put(entry("c", 40))
+        assert [name for name in "abc" if cache.get(name)] == ["b", "c"]
+        cache.put(entry("large", 1000))  # the one that is needed stays
+        assert len(cache) == 1
+        cache.put(entry("a", 40))
+        assert [name for name in ("a", "large") if cache.get(name)] == ["a"]
 
 
 class TestStore:
@@ -109,6 +120,15 @@ class TestStore:
         store.put(supports[4].name("m"), "m", supports[4])
         assert len(store) == 2
         assert store.get(supports[3].name("m"), "m") is not None
+
+    def test_bounded_in_bytes(self, tmp_path):
+        store = Store(tmp_path / "s", Limits(most_stored_bytes=300_000))
+        for seed in range(60):
+            one = support(seed, 400, Limits(most_labelled=1000))
+            store.put(one.name("m"), "m", one)
+        assert 5 < len(store) < 40
+        assert store.get(one.name("m"), "m") is not None
+        assert (tmp_path / "s").stat().st_size < 500_000
 
     def test_an_altered_support_is_not_used(self, tmp_path):
         store, one = Store(tmp_path / "s", Limits()), support()

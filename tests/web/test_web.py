@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 
 import httpx
 import pytest
@@ -46,6 +47,14 @@ def make_app(**settings) -> FastAPI:
     async def memory():
         raise MemoryError
 
+    @app.get("/torch")
+    async def torch():
+        raise RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 8 bytes")
+
+    @app.get("/other")
+    async def other():
+        raise RuntimeError("something else")
+
     @app.get("/number/{n}")
     async def number(n: int):
         return {"n": n}
@@ -82,6 +91,8 @@ def test_nan_and_infinity_become_null(url):
         ("/echo", 405, "this address does not take that method"),
         ("/number/x", 422, "path.n: Input should be a valid integer, unable to parse string as an integer"),
         ("/memory", 413, "not enough memory for this request; send fewer rows at a time"),
+        ("/torch", 413, "not enough memory for this request; send fewer rows at a time"),
+        ("/other", 500, "the server made a mistake; its log says where"),
         ("/bug", 500, "the server made a mistake; its log says where"),
     ],
 )
@@ -129,6 +140,22 @@ class TestBodyLimit:
             answer = read_all(plain)
         assert not answer or answer.split()[1] in (b"400", b"413")
         assert httpx.get(f"{url}/open").status_code == 200
+
+
+def test_a_body_that_does_not_go_on(url, monkeypatch):
+    monkeypatch.setattr("oddshot.web.limits.SILENT_SECONDS", 0.2)
+    with connection(url) as plain:
+        plain.sendall(b"POST /echo HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 500\r\n\r\nhalf")
+        answer = read_all(plain)
+    assert answer.startswith(b"HTTP/1.1 408")
+    assert b"the body did not go on" in answer
+
+
+def test_endless_headers(url):
+    with connection(url) as plain, suppress(ConnectionError):  # it may be cut before all is sent
+        plain.sendall(b"GET /open HTTP/1.1\r\nHost: 127.0.0.1\r\n" + b"x: y\r\n" * 50_000)
+        assert read_all(plain).startswith(b"HTTP/1.1 400")
+    assert httpx.get(f"{url}/open").status_code == 200
 
 
 def test_half_closed_connection(url):
@@ -240,6 +267,14 @@ def test_logs_hold_no_data(url, monkeypatch):
     failure = next(line for line in parsed if line["event"] == "failure")
     assert failure["type"] == "KeyError"
     assert failure["at"][-1].startswith("test_web.py:")
+
+
+def test_messages_of_libraries_are_not_written():
+    def line(name):
+        return JsonLines().format(logging.LogRecord(name, logging.ERROR, "", 1, "cell %s", ("private",), None))
+
+    assert json.loads(line("asyncio"))["event"] == "asyncio"
+    assert json.loads(line("uvicorn.error"))["event"] == "cell private"
 
 
 SLOW = """

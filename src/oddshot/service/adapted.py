@@ -19,14 +19,18 @@ from oddshot.service.limits import Limits
 from oddshot.service.rows import Rows
 from oddshot.service.support import Support
 
+FIXED_BYTES = 1 << 16  # of a detector, whatever its support
+COPIES = 4  # of its support: as given, encoded, in the method's tensors
+
 
 @dataclass(eq=False)
 class Adapted:
-    """A detector with its name. notes: what a person should know. used, touched: when, also by the store."""
+    """A detector with its name. size: about how many bytes it takes. used, touched: when, also in the store."""
 
     name: str
     detector: FewShotDetector
     summary: dict[str, Any]
+    size: int = 0
     used: float = 0.0
     touched: float = field(default_factory=time.monotonic)
 
@@ -61,7 +65,8 @@ def adapt(model: Model, support: Support, name: str) -> Adapted:
         warnings.simplefilter("always")
         detector.fit(support.table, support.labels)
     notes = [str(one.message) for one in caught if issubclass(one.category, UserWarning)]
-    return Adapted(name, detector, _summary(detector, support, name, notes))
+    size = FIXED_BYTES + COPIES * support.table.nbytes
+    return Adapted(name, detector, _summary(detector, support, name, notes), size)
 
 
 class Cache:
@@ -70,6 +75,7 @@ class Cache:
     def __init__(self, limits: Limits, now: Callable[[], float] = time.monotonic) -> None:
         self._limits, self._now = limits, now
         self._kept: OrderedDict[str, Adapted] = OrderedDict()
+        self._bytes = 0
 
     def get(self, name: str) -> Adapted | None:
         """The detector, used now; None where it is not here."""
@@ -78,7 +84,7 @@ class Cache:
             return None
         now = self._now()
         if now - found.used > self._limits.seconds_kept:
-            del self._kept[name]
+            self._drop(name)
             return None
         found.used = now
         self._kept.move_to_end(name)
@@ -86,14 +92,20 @@ class Cache:
 
     def put(self, adapted: Adapted) -> None:
         """Keep a detector; the oldest go where there are too many or they are too old."""
+        self._drop(adapted.name)
         adapted.used = now = self._now()
         self._kept[adapted.name] = adapted
-        self._kept.move_to_end(adapted.name)
-        while self._kept:
+        self._bytes += adapted.size
+        while len(self._kept) > 1:
             oldest = next(iter(self._kept.values()))
-            if len(self._kept) <= self._limits.most_detectors and now - oldest.used <= self._limits.seconds_kept:
+            too_many = len(self._kept) > self._limits.most_detectors or self._bytes > self._limits.most_detector_bytes
+            if not too_many and now - oldest.used <= self._limits.seconds_kept:
                 return
-            del self._kept[oldest.name]
+            self._drop(oldest.name)
+
+    def _drop(self, name: str) -> None:
+        found = self._kept.pop(name, None)
+        self._bytes -= 0 if found is None else found.size
 
     def __len__(self) -> int:
         return len(self._kept)

@@ -40,11 +40,11 @@ class Engine:
 
     async def adapt(self, support: Support, keep: bool) -> Adapted:
         """A detector for the support, fitted or found. keep: also in the store; when this returns it is there."""
-        name = support.name(self.digest)
-        if keep and self._store is not None:
-            await self._run(self._adapting, self._store.put, name, self.digest, support)
+        name = await self.in_thread(lambda: support.name(self.digest))
         found = self._cache.get(name) or await self._once(name, lambda: self._fit(support, name, "adaptations"))
         assert found is not None
+        if keep and self._store is not None:
+            await self._run(self._adapting, self._store.put, name, self.digest, support)
         return found
 
     async def find(self, name: str) -> Adapted | None:

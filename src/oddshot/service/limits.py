@@ -10,8 +10,8 @@ class Limits:
     """Of the service. Numbers beyond ±1e18 are refused as everywhere, see data/cells.py.
 
     most_labelled: rows of a support with a label; the work of some methods grows with their square. most_cells: rows
-    times columns. most_detectors: kept in memory, the least recently used goes first. most_stored: kept in the store.
-    seconds_kept: since the last use.
+    times columns. most_detectors, most_detector_bytes: kept in memory, the least recently used goes first. most_stored,
+    most_stored_bytes: kept in the store. seconds_kept: since the last use.
     """
 
     most_bytes: int = 32 * 2**20
@@ -20,7 +20,9 @@ class Limits:
     most_cells: int = 4_000_000
     most_labelled: int = 500
     most_detectors: int = 1_000
+    most_detector_bytes: int = 2**30
     most_stored: int = 100_000
+    most_stored_bytes: int = 2**34
     seconds_kept: float = 7 * 86_400.0
 
     def check_rows(self, n_rows: int, n_columns: int, where: str) -> None:

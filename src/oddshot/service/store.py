@@ -19,7 +19,7 @@ APPLICATION_ID = 0x0DD5E4E  # marks the file as a store of ours
 _SCHEMA = """
 CREATE TABLE detectors (
   id TEXT PRIMARY KEY, model TEXT NOT NULL, rate REAL, labels BLOB NOT NULL, rows BLOB NOT NULL, used REAL NOT NULL
-) WITHOUT ROWID"""
+)"""
 _ADD = """
 INSERT INTO detectors (id, model, rate, labels, rows, used) VALUES (?, ?, ?, ?, ?, ?)
 ON CONFLICT (id) DO UPDATE SET used = excluded.used"""
@@ -52,6 +52,8 @@ class Store:
             connection.execute(_ADD, values)
             connection.execute("DELETE FROM detectors WHERE used < ?", (now - self._limits.seconds_kept,))
             over = len(self) - self._limits.most_stored
+            if self._bytes() > self._limits.most_stored_bytes:
+                over = max(over, len(self) // 10, 1)
             if over > 0:
                 oldest = "SELECT id FROM detectors ORDER BY used LIMIT ?"
                 connection.execute(f"DELETE FROM detectors WHERE id IN ({oldest})", (over,))
@@ -83,6 +85,14 @@ class Store:
     def close(self) -> None:
         """Let go of the file."""
         self._connection.close()
+
+    def _bytes(self) -> int:
+        """What the file holds; pages that were given up are used again."""
+        pages, free, size = (
+            int(self._connection.execute(f"PRAGMA {name}").fetchone()[0])
+            for name in ("page_count", "freelist_count", "page_size")
+        )
+        return (pages - free) * size
 
     def _prepare(self) -> None:
         connection = self._connection

@@ -1,5 +1,6 @@
 """JSON answers: never NaN in them, and every mistake as one sentence."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -51,6 +52,12 @@ def answer_mistakes(app: FastAPI) -> None:
 
     @app.exception_handler(MemoryError)
     async def of_memory(_: Request, error: MemoryError) -> Response:
+        return refuse(413, "not enough memory for this request; send fewer rows at a time")
+
+    @app.exception_handler(RuntimeError)
+    async def of_torch(_: Request, error: RuntimeError) -> Response:
+        if not re.search("out of memory|can't allocate memory", str(error)):
+            raise error
         return refuse(413, "not enough memory for this request; send fewer rows at a time")
 
     @app.exception_handler(ClientDisconnect)

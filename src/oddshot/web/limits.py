@@ -10,6 +10,7 @@ from oddshot.web.answers import refuse
 
 DRAINED_BYTES = 256 * 2**20  # of a refused body that are read and dropped, so that the client comes to read the answer
 DRAINED_SECONDS = 5.0
+SILENT_SECONDS = 30.0  # that a body may take until it goes on
 MIB = 2**20
 
 
@@ -33,11 +34,12 @@ class BodyLimit:
             await _drain(receive)
             await refuse(413, self.sentence, {"connection": "close"})(scope, receive, send)
             return
-        taken = 0
+        taken, whole = 0, False
 
         async def count() -> Message:
-            nonlocal taken
-            message = await receive()
+            nonlocal taken, whole
+            message = await (receive() if whole else _soon(receive))
+            whole = not message.get("more_body", False)
             size = len(message.get("body", b""))
             taken += size
             self.under_way += size
@@ -59,6 +61,15 @@ class BodyLimit:
         """What a client is told."""
         size = f"{self.most_bytes // MIB} MiB" if self.most_bytes >= MIB else f"{self.most_bytes} bytes"
         return f"the body is larger than {size}; send fewer rows at a time"
+
+
+async def _soon(receive: Receive) -> Message:
+    """A client that stops in the midst of a body must not hold its memory for ever."""
+    try:
+        async with asyncio.timeout(SILENT_SECONDS):
+            return await receive()
+    except TimeoutError:
+        raise HTTPException(408, "the body did not go on", {"connection": "close"}) from None
 
 
 async def _drain(receive: Receive) -> None:

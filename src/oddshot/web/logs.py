@@ -16,18 +16,22 @@ LOGGER = logging.getLogger("oddshot.web")
 OnRequest = Callable[[str, int, float], None]
 """Told of each request: the route's pattern, the status, seconds."""
 
+_TOLD = (LOGGER.name, "uvicorn.error")
 _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 
 
 class JsonLines(logging.Formatter):
-    """Records as JSON. Of an exception only its type and where it rose: its text and the values may be data."""
+    """Records as JSON. Of an exception only its type and where it rose: its text and the values may be data.
+
+    So may be the messages of libraries other than uvicorn: of those only the name is written.
+    """
 
     def format(self, record: logging.LogRecord) -> str:
         """One line."""
         line: dict[str, object] = {
             "time": time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created)) + f".{record.msecs:03.0f}Z",
             "level": record.levelname.lower(),
-            "event": record.getMessage(),
+            "event": record.getMessage() if record.name in _TOLD else record.name,
             **getattr(record, "facts", {}),
         }
         if record.exc_info and record.exc_info[1] is not None:
@@ -36,13 +40,11 @@ class JsonLines(logging.Formatter):
 
 
 def log_to_stderr(level: int = logging.INFO) -> None:
-    """Send the logs of this layer and of uvicorn to stderr as JSON lines."""
+    """Send all logs of this process to stderr as JSON lines; those of libraries from warnings up."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
-    for name in (LOGGER.name, "uvicorn.error"):
-        logger = logging.getLogger(name)
-        logger.handlers, logger.propagate = [handler], False
-        logger.setLevel(level if name == LOGGER.name else logging.WARNING)
+    logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
+    LOGGER.setLevel(level)
 
 
 class RequestLog:

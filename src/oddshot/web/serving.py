@@ -64,6 +64,8 @@ def make_server(app: FastAPI) -> uvicorn.Server:
         log_config=None,
         access_log=False,
         server_header=False,
+        http="h11",  # bounds the length of headers; the faster httptools does not
+        loop="asyncio",
         ws="none",
         timeout_graceful_shutdown=GRACE_SECONDS,
     )
