@@ -1,5 +1,10 @@
 import io
+import json
 import re
+import socket
+import tempfile
+import threading
+import urllib.request
 
 import numpy as np
 import pandas as pd
@@ -8,6 +13,8 @@ import pyarrow.parquet
 import pytest
 
 from oddshot import load_detector
+from oddshot.web.address import listen
+from oddshot.web.serving import make_server
 from tests.app.samples import as_csv, make_client, two_kinds, upload
 
 HOSTILE = "<img src=x onerror=alert(1)>"
@@ -291,3 +298,31 @@ def test_without_labels_there_is_no_detector_to_export(client):
 def test_foreign_pages_are_refused(client):
     refused(client.post("/api/example", headers={"origin": "http://evil.example"}), 403)
     refused(client.get("/api/state", headers={"host": "evil.example"}), 403)
+
+
+@pytest.fixture
+def listening(tmp_path, monkeypatch):
+    """The app behind a real socket; uploads are kept in a folder of the test while they are read."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    server = make_server(make_client().app)
+    with listen("127.0.0.1", 0) as place:
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [place]})
+        thread.start()
+        yield place.getsockname()
+        server.should_exit = True
+        thread.join()
+
+
+def test_an_upload_that_is_broken_off_leaves_nothing_behind(listening, tmp_path):
+    for part in (b"", b"a,b\n1,2\n"):
+        with socket.create_connection(listening) as connection:
+            connection.sendall(
+                b"PUT /api/table?name=t.csv HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 999\r\n\r\n" + part
+            )
+            connection.shutdown(socket.SHUT_WR)
+            answer = connection.recv(100)
+        assert not answer.startswith((b"HTTP/1.1 2", b"HTTP/1.1 5"))
+    url = f"http://127.0.0.1:{listening[1]}/api/state"
+    with urllib.request.urlopen(url) as answer:
+        assert json.load(answer)["table"] is None
+    assert list(tmp_path.iterdir()) == []

@@ -146,6 +146,7 @@ def make_scorer(sheet: Sheet, labels: Labels, sample: Ints) -> Scorer:
     """The detector where the labels are enough for one; else the distance to the median row, with the reason."""
     if labels.count(NORMAL) == 0 or len(labels) < FEWEST:
         missing = "one normal row" if labels.count(NORMAL) == 0 else "one more row"
+        missing = missing if len(labels) else "two rows, at least one of them normal,"
         notice = f"Label {missing} and the detector starts. Until then rows are ranked by distance to the median row."
         return MedianDistance(sheet, sample, notice)
     try:

@@ -36,6 +36,7 @@ function figures(facts, state) {
 
 function note(why, other, unknown) {
   const near = why.near.map((row) => count(row + 1)).join(", ");
+  $("why").classList.toggle("alone", !other);
   $("compared-head").textContent = other ? `Row ${count(other.row + 1)}` : "Compared";
   $("why-note").textContent = other
     ? `Compared with row ${count(other.row + 1)}, the nearest one labelled normal.${why.near.length > 1 ? ` Nearest labelled rows: ${near}.` : ""}`
