@@ -1,3 +1,4 @@
+import decimal
 import io
 import json
 import re
@@ -326,3 +327,39 @@ def test_an_upload_that_is_broken_off_leaves_nothing_behind(listening, tmp_path)
     with urllib.request.urlopen(url) as answer:
         assert json.load(answer)["table"] is None
     assert list(tmp_path.iterdir()) == []
+
+
+def test_columns_of_every_type_are_shown_and_exported(client):
+    n = 6
+    when = pd.date_range("2024-01-01", periods=n, freq="h")
+    table = pa.table(
+        {
+            "half": pa.array(np.arange(n, dtype=np.float16)),
+            "huge": pa.array([2**55 + k for k in range(n)]),
+            "gaps": pa.array([None, float("nan"), 1.0, 2.0, 3.0, 4.0]),
+            "decimal": pa.array([decimal.Decimal(k) for k in range(n)], pa.decimal128(10, 2)),
+            "duration": pa.array(np.arange(n), pa.duration("s")),
+            "zoned": pa.array(when.tz_localize("Europe/Berlin")),
+            "day": pa.array(when.date),
+            "hour": pa.array(when.time),
+            "category": pa.array(["=a", "b", None, "=a", "b", "c"]).dictionary_encode(),
+            "bytes": pa.array([b"\xff"] * n),
+            "list": pa.array([[1, 2]] * n),
+            "struct": pa.array([{"a": 1}] * n),
+            "large": pa.array(["x", "y", "x", "y", "x", "\ud7ff"], pa.large_string()),
+            "flag": pa.array([True, None, False, True, False, True]),
+            "nothing": pa.nulls(n),
+        }
+    )
+    out = io.BytesIO()
+    pyarrow.parquet.write_table(table, out)
+    upload(client, out.getvalue(), "every.parquet")
+    for row in range(3):
+        client.post("/api/label", json={"row": row, "label": "normal"})
+    assert len(client.get("/api/rows").json()["rows"]) == n
+    assert client.get("/api/row/0").json()["cells"][1] == str(2**55)
+    for name in ("scores.csv", "scores.parquet", "report.html", "detector.safetensors"):
+        answer = client.get(f"/api/export/{name}")
+        assert answer.status_code == 200, answer.text
+    frame = pd.read_csv(io.BytesIO(client.get("/api/export/scores.csv").content))
+    assert frame["category"][0] == "'=a"
