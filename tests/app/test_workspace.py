@@ -183,6 +183,14 @@ def test_labels_survive_in_their_file(tmp_path):
     assert len(opened(arrow(X), tmp_path).current.labels) == 0
 
 
+def test_labels_that_cannot_be_kept_do_not_stop_the_work(tmp_path):
+    (tmp_path / "file").write_text("")
+    work = opened(arrow(two_kinds()[0]), tmp_path / "file")
+    work.change(lambda labels: labels.set(3, 1))
+    assert len(work.current.labels) == 1
+    assert "Labels are not kept" in views.state(work)["notice"]
+
+
 def test_undo_takes_back_one_change_at_a_time():
     labels = Labels(10)
     labels.set(1, 0)

@@ -1,6 +1,5 @@
 """The app's addresses: the page, what it asks for, and the files it gives."""
 
-import hashlib
 import tempfile
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -17,8 +16,8 @@ from oddshot.app.exports import scores_csv, scores_parquet
 from oddshot.app.labels import parse_labels_file
 from oddshot.app.report import write_report
 from oddshot.app.scorers import Adapted
-from oddshot.app.sheet import make_sheet, read_sheet
-from oddshot.app.statefile import recall_left_out
+from oddshot.app.sheet import make_sheet
+from oddshot.app.uploads import display_name, open_file, receive
 from oddshot.app.workspace import Workspace
 from oddshot.data.task import ANOMALY, NORMAL
 from oddshot.errors import InputError
@@ -29,7 +28,6 @@ from oddshot.web.serving import build_app
 
 STATIC = Path(__file__).with_name("static")
 MOST_LABEL_BYTES = 64 * 2**20
-_ENDINGS = (".arff", ".pq", ".parquet")
 _LABELS = {"normal": NORMAL, "anomaly": ANOMALY, None: None}
 
 
@@ -81,8 +79,8 @@ def _add_tables(router: APIRouter, workspace: Workspace) -> None:
     @router.put("/table")
     async def upload(request: Request, name: Annotated[str, Query(max_length=1000)] = "table") -> Any:
         with tempfile.TemporaryDirectory(prefix="oddshot-") as place:
-            path, digest = await _receive(request, Path(place), name)
-            await run_in_threadpool(_open_file, workspace, path, _display(name), digest)
+            path, digest = await receive(request, Path(place), name)
+            await run_in_threadpool(open_file, workspace, path, display_name(name), digest)
         return await run_in_threadpool(views.state, workspace)
 
     @router.post("/example")
@@ -197,32 +195,6 @@ def _add_exports(router: APIRouter, workspace: Workspace) -> None:
     @router.get("/export/report.html")
     def report() -> Response:
         return Response(write_report(workspace.current), media_type="text/html", headers=_as_file("report.html"))
-
-
-async def _receive(request: Request, folder: Path, name: str) -> tuple[Path, str]:
-    """The body on disk, under a name of our own, and its SHA-256."""
-    ending = next((end for end in _ENDINGS if name.lower().endswith(end)), ".csv")
-    path, digest = folder / f"table{ending}", hashlib.sha256()
-    with open(path, "wb") as file:
-        async for part in request.stream():
-            digest.update(part)
-            file.write(part)
-    if path.stat().st_size == 0:
-        raise InputError("the file is empty; expected CSV or Parquet")
-    if ending == ".csv" and path.open("rb").read(4) == b"PAR1":
-        path = path.rename(path.with_suffix(".parquet"))
-    return path, digest.hexdigest()
-
-
-def _open_file(workspace: Workspace, path: Path, name: str, digest: str) -> None:
-    left_out = () if workspace.folder is None else recall_left_out(workspace.folder, digest)
-    workspace.open(lambda: read_sheet(path, name, digest, workspace.model, left_out))
-
-
-def _display(name: str) -> str:
-    """A file's name as it is shown: without folders, not too long, on one line."""
-    last = " ".join(name.replace("\\", "/").rsplit("/", 1)[-1].encode("utf-8", "replace").decode().split())
-    return "".join(one for one in last if one.isprintable())[-100:] or "table"
 
 
 def _as_file(name: str) -> dict[str, str]:

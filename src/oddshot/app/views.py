@@ -42,7 +42,7 @@ def ranking_state(workspace: Workspace) -> dict[str, Any]:
             "can_undo": labels.can_undo,
         },
         "adapted": scorer.threshold is not None,
-        "notice": scorer.notice,
+        "notice": " ".join(filter(None, (scorer.notice, workspace.trouble))),
         "suggestion": now.suggestion,
         "auc": now.auc(),
         "ranking": now.ranking.describe(),

@@ -41,6 +41,7 @@ class Workspace:
         self.stage = ""  # what takes long just now, for the progress bar
         self.done: float | None = None  # how much of it, where that is known
         self.turn = 0  # counts the rankings that were shown
+        self.trouble = ""  # why labels could not be kept on disk, for the page
         self._asked = 0  # counts those that were begun: a background thread of an older one stops
         self._open: Open | None = None
         self._thread: threading.Thread | None = None
@@ -102,8 +103,13 @@ class Workspace:
 
     def _keep(self) -> None:
         now = self.current
-        if self.folder is not None:
+        if self.folder is None:
+            return
+        try:
             keep(self.folder, now.sheet.digest, now.sheet.name, now.labels, now.sheet.left_out)
+            self.trouble = ""
+        except (InputError, OSError) as error:  # a full disk or a folder without permission must not stop the work
+            self.trouble = f"Labels are not kept for the next time: {error}."
 
     def _rank(self, now: "Open") -> None:
         """Score so many rows that a person does not wait, and leave the others to a thread."""
