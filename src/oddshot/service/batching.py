@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from oddshot.service.adapted import Adapted
 from oddshot.service.metrics import Metrics
 
-FEW_ROWS = 64  # scored in the event loop: a thread would cost more than the work
+FEW_ROWS = 16_384  # scored in the event loop: threads that take turns with it would need far longer
 
 Scores = NDArray[np.float64]
 Part = tuple[NDArray[np.float32], "asyncio.Future[Scores]"]
