@@ -26,6 +26,7 @@ from oddshot.service.requests import ARROW, JSON
 
 REPORT, SCRIPT = Path(__file__).with_name("service.json"), Path(__file__).with_name("service.lua")
 SECONDS, WARM_UP, CONNECTIONS, BODIES = 60, 10, 16, 20
+WORKERS = 2
 BATCH = 512  # rows: with 16 connections and 200,000 rows a second, 41 ms of waiting
 NAMES = [f"x{j}" for j in range(M)]
 
@@ -86,7 +87,7 @@ def measure(load: Load, arguments: list[str], folder: Path, seconds: int) -> dic
 
 @contextmanager
 def serving(arguments: list[str], folder: Path) -> Iterator[tuple[str, int]]:
-    command = [sys.executable, "-m", "oddshot", "serve", *arguments, "--port", "0"]
+    command = [sys.executable, "-m", "oddshot", "serve", *arguments, "--port", "0", "--workers", str(WORKERS)]
     with (folder / "log").open("w") as log:
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True)
     try:
@@ -125,14 +126,19 @@ def shoot(url: str, path: str, bodies: list[Path], kind: str, seconds: int) -> d
     return figures
 
 
+def processes(pid: int) -> list[int]:
+    """The service's own process and its workers."""
+    return [pid, *map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split())]
+
+
 def memory_mb(pid: int) -> float:
-    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS")) / 1024
+    lines = [line for one in processes(pid) for line in Path(f"/proc/{one}/status").read_text().splitlines()]
+    return sum(int(line.split()[1]) for line in lines if line.startswith("VmRSS")) / 1024
 
 
 def cpu_seconds(pid: int) -> float:
-    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    fields = [Path(f"/proc/{one}/stat").read_text().rsplit(")", 1)[1].split() for one in processes(pid)]
+    return sum(int(one[11]) + int(one[12]) for one in fields) / os.sysconf("SC_CLK_TCK")
 
 
 if __name__ == "__main__":

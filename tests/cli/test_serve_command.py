@@ -19,6 +19,7 @@ from oddshot.errors import InputError
         (["--token", "short"], "the token must be at least 16 printable ASCII characters"),
         (["--host", "no.such.host.invalid"], "host 'no.such.host.invalid' is not known"),
         (["--most-detectors", "0"], "--most-detectors must be at least 1"),
+        (["--workers", "0"], "--workers and --most-detectors must be at least 1"),
         (["--hours-kept", "nan"], "--hours-kept above 0"),
         (["nowhere.safetensors"], "nowhere.safetensors: cannot be read"),
         (["--store", "no/folder/s.sqlite"], "no folder no/folder"),

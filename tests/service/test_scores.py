@@ -170,3 +170,20 @@ def test_columns_of_no_use_are_named(client):
     for row in ({"a": 1.0}, {"a": 1.0, "b": "anything"}, {"b": 3, "a": 1.0}):
         answer = post_json(client, "/v1/score", {"id": summary["id"], "rows": [row]})
         assert answer.status_code == 200
+
+
+@pytest.mark.parametrize("limit", [0.0, 1e9])
+def test_in_the_loop_and_in_a_thread(expected, monkeypatch, limit):
+    monkeypatch.setattr("oddshot.service.batching.LOOP_SECONDS", limit)
+    X = numbers(11, 400)
+    wanted = expected.score_samples(table(X))
+    with running(service()) as url, httpx.Client(base_url=url, timeout=30) as one:
+        name = adapted(one)
+        parts = [slice(k, k + 1 + k % 40) for k in range(0, 360, 9)]
+
+        def ask(part):
+            return post_arrow(one, "/v1/score", table(X[part]), id=name).json()["scores"]
+
+        with ThreadPoolExecutor(8) as pool:
+            for part, found in zip(parts, pool.map(ask, parts), strict=True):
+                np.testing.assert_allclose(found, wanted[part], rtol=1e-4, atol=1e-6)

@@ -23,6 +23,7 @@ def serve(
     store: Annotated[
         Path | None, typer.Option(help="SQLite file that keeps adapted detectors, so that a restart loses none.")
     ] = None,
+    workers: Annotated[int, typer.Option(help="Processes that share the work: as many as cores, at most.")] = 1,
     most_detectors: Annotated[int, typer.Option(help="Adapted detectors kept in memory.")] = 1_000,
     hours_kept: Annotated[float, typer.Option(help="How long after its last use a detector is kept.")] = 168.0,
 ) -> None:
@@ -35,35 +36,16 @@ def serve(
     from oddshot.web.address import check_address
 
     check_address(host, token)
-    if most_detectors < 1 or not hours_kept > 0:
-        raise InputError("--most-detectors must be at least 1, and --hours-kept above 0")
-    _start(model, host, port, token, store, most_detectors, hours_kept * 3600)
-
-
-def _start(
-    model: Path | None, host: str, port: int, token: str | None, store: Path | None, most: int, seconds: float
-) -> None:
-    import warnings
-
+    if workers < 1 or most_detectors < 1 or not hours_kept > 0:
+        raise InputError("--workers and --most-detectors must be at least 1, and --hours-kept above 0")
     try:
-        import fastapi  # noqa: F401
-        import uvicorn  # noqa: F401
+        from oddshot.service.workers import Settings, run_service
     except ImportError as error:
+        if error.name not in ("fastapi", "uvicorn"):
+            raise
         raise InputError(f"oddshot serve needs {error.name}: pip install 'oddshot[app]'") from None
-    import torch
-
-    from oddshot.modelfile import load_model
     from oddshot.service.limits import Limits
-    from oddshot.service.routes import build_service
-    from oddshot.service.store import Store
-    from oddshot.universal.shipped import load_universal
-    from oddshot.web.logs import log_to_stderr
-    from oddshot.web.serving import serve as run
 
-    torch.set_num_threads(1)  # requests are the work that is shared out
-    warnings.simplefilter("ignore")  # they would tell of data; a client gets them as notes
-    limits = Limits(most_detectors=most, seconds_kept=seconds)
-    loaded = load_universal() if model is None else load_model(model)
-    kept = None if store is None else Store(store, limits)
-    log_to_stderr()
-    run(build_service(loaded, host, token, limits, kept), host, port, lambda url: typer.echo(f"listening on {url}"))
+    limits = Limits(most_detectors=most_detectors, seconds_kept=hours_kept * 3600)
+    settings = Settings(model, host, token, limits, store)
+    run_service(settings, port, workers, lambda url: typer.echo(f"listening on {url}"))

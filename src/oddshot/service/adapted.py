@@ -25,12 +25,16 @@ COPIES = 4  # of its support: as given, encoded, in the method's tensors
 
 @dataclass(eq=False)
 class Adapted:
-    """A detector with its name. size: about how many bytes it takes. used, touched: when, also in the store."""
+    """A detector with its name. size: about how many bytes it takes. used, touched: when, also in the store.
+
+    seconds_a_row: what scoring takes, by what it took so far.
+    """
 
     name: str
     detector: FewShotDetector
     summary: dict[str, Any]
     size: int = 0
+    seconds_a_row: float = 1e-4
     used: float = 0.0
     touched: float = field(default_factory=time.monotonic)
 

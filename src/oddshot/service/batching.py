@@ -1,6 +1,7 @@
 """Rows that arrive at the same time for the same detector are scored together."""
 
 import asyncio
+import time
 from collections.abc import Sequence
 from concurrent.futures import Executor
 
@@ -10,7 +11,8 @@ from numpy.typing import NDArray
 from oddshot.service.adapted import Adapted
 from oddshot.service.metrics import Metrics
 
-FEW_ROWS = 64  # scored in the event loop: a thread would cost more than the work
+LOOP_SECONDS = 0.04  # that scoring may keep the event loop: threads that take turns with it need far longer
+FEW_ROWS = 64  # below, the number of rows hardly matters
 
 Scores = NDArray[np.float64]
 Part = tuple[NDArray[np.float32], "asyncio.Future[Scores]"]
@@ -19,7 +21,7 @@ Part = tuple[NDArray[np.float32], "asyncio.Future[Scores]"]
 class Together:
     """Collects rows until the loop has seen all requests that are ready, then scores them in one call.
 
-    Many rows are scored by a thread; what arrives meanwhile for the same detector waits for the next call.
+    What is expected to take long is scored by a thread; rows that arrive meanwhile wait for the detector's next call.
     """
 
     def __init__(self, metrics: Metrics, threads: Executor) -> None:
@@ -40,7 +42,7 @@ class Together:
     def _flush(self, adapted: Adapted) -> None:
         parts = self._waiting.pop(adapted)
         self._metrics.add("scoring_calls")
-        if sum(len(rows) for rows, _ in parts) <= FEW_ROWS:
+        if adapted.seconds_a_row * max(sum(len(rows) for rows, _ in parts), FEW_ROWS) <= LOOP_SECONDS:
             try:
                 _answer(parts, _score(adapted, parts))
             except Exception as error:
@@ -63,7 +65,11 @@ class Together:
 
 def _score(adapted: Adapted, parts: Sequence[Part]) -> Scores:
     rows = parts[0][0] if len(parts) == 1 else np.concatenate([rows for rows, _ in parts])
-    return adapted.detector.score_encoded(rows)
+    started = time.thread_time()  # its own work, without waiting for other threads
+    scores = adapted.detector.score_encoded(rows)
+    spent = (time.thread_time() - started) / max(len(rows), FEW_ROWS)
+    adapted.seconds_a_row = (adapted.seconds_a_row + spent) / 2
+    return scores
 
 
 def _answer(parts: Sequence[Part], scores: Scores) -> None:

@@ -14,7 +14,7 @@ from oddshot.sealed import digest_of
 from oddshot.service.adapted import Adapted, Cache, adapt
 from oddshot.service.batching import Together
 from oddshot.service.limits import Limits
-from oddshot.service.metrics import Metrics
+from oddshot.service.metrics import Exchange, Metrics
 from oddshot.service.rows import Rows
 from oddshot.service.store import Store
 from oddshot.service.support import Support
@@ -29,8 +29,10 @@ T = TypeVar("T")
 class Engine:
     """A model, the detectors adapted from it, and the threads that work. All methods are for one event loop."""
 
-    def __init__(self, model: Model, limits: Limits, store: Store | None = None) -> None:
-        self.model, self.limits, self._store = model, limits, store
+    def __init__(
+        self, model: Model, limits: Limits, store: Store | None = None, exchange: Exchange | None = None
+    ) -> None:
+        self.model, self.limits, self._store, self._exchange = model, limits, store, exchange
         self.digest = digest_of(to_bytes(model))
         self.metrics, self._cache = Metrics(), Cache(limits)
         self._adapting = ThreadPoolExecutor(1, "adapting")
@@ -90,8 +92,16 @@ class Engine:
         }
 
     def metrics_text(self) -> str:
-        """For Prometheus."""
-        return self.metrics.text({"detectors": ("Adapted detectors in memory.", len(self._cache))})
+        """For Prometheus, of all workers."""
+        self.metrics.samples["detectors"] = len(self._cache)
+        return self.metrics.text(None if self._exchange is None else self._exchange.read())
+
+    async def tell_metrics(self) -> None:
+        """Tell the other workers every second what was done here."""
+        while self._exchange is not None:
+            self.metrics.samples["detectors"] = len(self._cache)
+            await self._run(self._adapting, self._exchange.write, self.metrics)
+            await asyncio.sleep(1)
 
     def close(self) -> None:
         """Finish what is under way."""

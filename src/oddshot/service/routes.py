@@ -1,5 +1,6 @@
 """The HTTP face of the service."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -15,7 +16,7 @@ from oddshot.modelfile import Model
 from oddshot.service.adapted import Adapted
 from oddshot.service.engine import Engine
 from oddshot.service.limits import Limits
-from oddshot.service.metrics import MEDIA_TYPE
+from oddshot.service.metrics import MEDIA_TYPE, Exchange
 from oddshot.service.openapi import describe
 from oddshot.service.requests import ARROW, Wanted, media_type, read_adapt, read_score
 from oddshot.service.store import Store, StoreError
@@ -33,14 +34,17 @@ def build_service(
     token: str | None = None,
     limits: Limits | None = None,
     store: Store | None = None,
+    exchange: Exchange | None = None,
 ) -> FastAPI:
-    """The service as an application. The store is closed with it."""
+    """The service as an application. The store is closed with it. exchange: with other workers."""
     limits = limits or Limits()
-    engine = Engine(model, limits, store)
+    engine = Engine(model, limits, store, exchange)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        telling = asyncio.create_task(engine.tell_metrics())
         yield
+        telling.cancel()
         engine.close()
 
     app = build_app(

@@ -47,11 +47,7 @@ class ArrowRows:
     """n rows as an Arrow table, of types that have one value a cell."""
 
     content: Any
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Of the columns."""
-        return tuple(self.content.column_names)
+    names: tuple[str, ...]
 
     def __len__(self) -> int:
         return int(self.content.num_rows)
@@ -59,9 +55,10 @@ class ArrowRows:
     def matrix(self, names: Sequence[str]) -> NDArray[Any] | None:
         """These columns as numbers, [n, len(names)]; None where one holds something else or misses values."""
         table = self.content if tuple(names) == self.names else self.content.select(list(names))
-        if not _NUMBERS.issuperset(table.schema.types) or any(column.null_count for column in table.columns):
+        columns = table.columns
+        if not _NUMBERS.issuperset(table.schema.types) or any(column.null_count for column in columns):
             return None
-        return np.column_stack([column.to_numpy() for column in table.columns])
+        return np.column_stack([column.to_numpy() for column in columns])
 
     def table(self) -> Any:
         """The table itself."""
@@ -97,11 +94,12 @@ def rows_from_json(rows: Any, columns: Any, limits: Limits, where: str) -> JsonR
 def rows_from_arrow(table: Any, limits: Limits, where: str) -> ArrowRows:
     """A table that was read, its columns of plain types."""
     limits.check_rows(table.num_rows, table.num_columns, where)
-    check_names(table.column_names, where)
+    names = tuple(table.column_names)
+    check_names(names, where)
     if _NUMBERS.issuperset(table.schema.types):
-        return ArrowRows(table)
+        return ArrowRows(table, names)
     room = _SPREAD_OUT
-    for name, column in zip(table.column_names, table.columns, strict=True):
+    for name, column in zip(names, table.columns, strict=True):
         kind = column.type
         if pa.types.is_dictionary(kind):
             kind = kind.value_type
@@ -110,7 +108,7 @@ def rows_from_arrow(table: Any, limits: Limits, where: str) -> ArrowRows:
             raise InputError(f"{where}: column {name!r} holds {str(kind)[:60]} values; expected numbers, text or dates")
     if room < 0:
         raise InputError(f"{where}: text that takes more than {_SPREAD_OUT // 2**20} MiB, written out")
-    return ArrowRows(as_table(table, where))
+    return ArrowRows(as_table(table, where), names)
 
 
 def _by_name(row: Any, names: tuple[str, ...], number: int, where: str) -> list[Any]:

@@ -64,4 +64,5 @@ def split_labels(rows: ArrowRows, label: str) -> tuple[ArrowRows, NDArray[np.int
     if len(rows.names) == 1:
         raise InputError("rows: no columns beside the labels")
     labels = parse_labels(rows.content[label], where="rows", name=label)
-    return ArrowRows(rows.content.drop_columns([label])), labels
+    content = rows.content.drop_columns([label])
+    return ArrowRows(content, tuple(content.column_names)), labels

@@ -7,6 +7,7 @@ import socket
 from oddshot.errors import InputError
 
 SHORTEST_TOKEN = 16
+WAITING = 2048  # connections that wait to be taken
 
 
 def check_address(host: str, token: str | None) -> None:
@@ -36,7 +37,7 @@ def listen(host: str, port: int) -> socket.socket:
     try:
         server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         server.bind((address, port))
-        server.listen(2048)
+        server.listen(WAITING)
     except OSError as error:
         server.close()
         raise InputError(f"cannot listen on {host} port {port}: {(error.strerror or str(error)).lower()}") from None

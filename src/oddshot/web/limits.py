@@ -43,13 +43,14 @@ class BodyLimit:
             size = len(message.get("body", b""))
             taken += size
             self.under_way += size
+            busy = self.most_at_once is not None and self.under_way > self.most_at_once
+            if taken <= self.most_bytes and not busy:
+                return message
+            if not whole:
+                await _drain(receive)
             if taken > self.most_bytes:
-                await _drain(receive)
                 raise HTTPException(413, self.sentence, {"connection": "close"})
-            if self.most_at_once is not None and self.under_way > self.most_at_once:
-                await _drain(receive)
-                raise HTTPException(429, "too many rows are under way; try again", {"retry-after": "1"})
-            return message
+            raise HTTPException(429, "too many rows are under way; try again", {"retry-after": "1"})
 
         try:
             await self.app(scope, count, send)

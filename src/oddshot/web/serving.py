@@ -10,7 +10,7 @@ import uvicorn
 from fastapi import FastAPI
 
 import oddshot
-from oddshot.web.address import listen, url_of
+from oddshot.web.address import WAITING, listen, url_of
 from oddshot.web.answers import JsonAnswer, answer_mistakes
 from oddshot.web.guard import NO_PAGE, Guard, SecurityHeaders
 from oddshot.web.limits import BodyLimit
@@ -57,8 +57,21 @@ def build_app(
     return app
 
 
-def make_server(app: FastAPI) -> uvicorn.Server:
-    """A server for `run(sockets=[...])`, in this thread or another."""
+class FairServer(uvicorn.Server):
+    """Takes one connection at a time, so that processes on the same socket get as many each.
+
+    asyncio takes as many at once as may wait for it, uvicorn's `backlog`; how many may wait is set again afterwards.
+    """
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to listen."""
+        await super().startup(sockets)
+        for one in sockets or ():
+            one.listen(WAITING)
+
+
+def make_server(app: FastAPI, fair: bool = False) -> uvicorn.Server:
+    """A server for `run(sockets=[...])`, in this thread or another. fair: it shares the sockets with others."""
     config = uvicorn.Config(
         app,
         log_config=None,
@@ -68,8 +81,9 @@ def make_server(app: FastAPI) -> uvicorn.Server:
         loop="asyncio",
         ws="none",
         timeout_graceful_shutdown=GRACE_SECONDS,
+        backlog=1 if fair else WAITING,
     )
-    return uvicorn.Server(config)
+    return FairServer(config) if fair else uvicorn.Server(config)
 
 
 def serve(app: FastAPI, host: str, port: int, on_ready: Callable[[str], None]) -> None:
