@@ -1,5 +1,6 @@
 """The app with models that a user trained: columns of their own, probabilities, methods that need an anomaly."""
 
+import io
 import warnings
 
 import numpy as np
@@ -7,8 +8,10 @@ import pandas as pd
 import pytest
 from fastapi.testclient import TestClient
 
+from oddshot import load_detector
 from oddshot.app.routes import make_app
-from tests.app.samples import upload
+from oddshot.universal.shipped import load_universal
+from tests.app.samples import as_csv, two_kinds, upload
 from tests.fleets import labels, mixed, small_model
 
 
@@ -46,6 +49,24 @@ def test_a_trained_model_ranks_with_probability_and_rate(method):
     assert client.get("/api/explain?rows=11").json()["columns"] == list(kinds)
 
 
+def test_the_exported_detector_decides_at_the_threshold_that_was_set(tmp_path):
+    client = client_of(load_universal())
+    X, _ = two_kinds()
+    upload(client, as_csv(X))
+    label_some(client)
+    rates = {}
+    for row in client.get("/api/rows?limit=200").json()["rows"]:
+        state = client.post("/api/threshold", json={"value": row["score"] * 0.999}).json()["threshold"]
+        rates[state["false_alarms"]] = state
+    state = next((one for rate, one in rates.items() if 0.02 < rate < 0.4), None)
+    assert state is not None
+    client.post("/api/threshold", json={"value": state["value"]})
+    (tmp_path / "d").write_bytes(client.get("/api/export/detector.safetensors").content)
+    detector = load_detector(tmp_path / "d")
+    assert detector.threshold_ == pytest.approx(state["value"], rel=1e-5)
+    assert detector.predict(pd.read_csv(io.BytesIO(as_csv(X)))).sum() == state["above"]
+
+
 def test_a_method_that_needs_an_anomaly_says_so():
     client = client_of(small_model("eigen", mixed))
     upload(client, mixed(9).to_csv(index=False).encode())
@@ -68,8 +89,6 @@ def test_other_columns_than_the_model_knows():
 
 def test_a_number_column_that_holds_text_elsewhere_is_read_from_all_rows():
     """A sample of the rows would call this column a number and then fail on the rest."""
-    from oddshot.universal.shipped import load_universal
-
     client = client_of(load_universal())
     cells = [str(k % 9) for k in range(2000)]
     cells[1234] = "broken"

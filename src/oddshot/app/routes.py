@@ -183,12 +183,13 @@ def _add_exports(router: APIRouter, workspace: Workspace) -> None:
 
     @router.get("/export/detector.safetensors")
     def detector() -> Response:
-        scorer = workspace.current.ranking.scorer
+        now = workspace.current
+        scorer = now.ranking.scorer
         if not isinstance(scorer, Adapted):
             raise InputError("there is no detector yet; label at least one normal row")
         with tempfile.TemporaryDirectory(prefix="oddshot-") as place:
             path = Path(place) / "detector.safetensors"
-            scorer.detector.save(path)
+            scorer.deciding_at(now.threshold).save(path)
             data = path.read_bytes()
         return Response(data, media_type="application/octet-stream", headers=_as_file("detector.safetensors"))
 

@@ -100,11 +100,11 @@ class Adapted:
     def __init__(self, sheet: Sheet, labels: Labels, sample: Ints) -> None:
         self._sheet = sheet
         self._numbers = np.concatenate([labels.rows, sample[~np.isin(sample, labels.rows)]])
-        y = np.full(len(self._numbers), UNLABELLED, np.int8)
-        y[: len(labels)] = labels.values
+        self._y = np.full(len(self._numbers), UNLABELLED, np.int8)
+        self._y[: len(labels)] = labels.values
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            self.detector = FewShotDetector(sheet.model).fit(sheet.used(self._numbers), y)
+            self.detector = FewShotDetector(sheet.model).fit(sheet.used(self._numbers), self._y)
         self.notice = next((str(w.message) for w in caught if issubclass(w.category, UserWarning)), "")
         self.threshold: float | None = self.detector.threshold_
         self._sign = 1.0
@@ -136,6 +136,15 @@ class Adapted:
         why = self.detector.explain(self._sheet.used(numbers), neighbours=3)
         fitted = self._numbers
         return Reasons(why.attributes, why.contributions, fitted[why.baseline], fitted[why.neighbours])
+
+    def deciding_at(self, threshold: float | None) -> FewShotDetector:
+        """The detector to take away: with the rate of false alarms of a threshold that the person set, where known."""
+        rate = None if threshold is None else self.false_alarms(threshold)
+        if rate is None:
+            return self.detector
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the page has told it already
+            return FewShotDetector(self._sheet.model, rate).fit(self._sheet.used(self._numbers), self._y)
 
     def _upwards(self, anomalies: Rows) -> float:
         projected = self.project(anomalies) if len(anomalies) else None
