@@ -98,6 +98,9 @@ def main() -> None:
     given = parser.parse_args()
     device, source = torch.device(given.device), Source(data_dir=given.data_dir)
     print(f"torch {torch.__version__}, {torch.cuda.get_device_name(device) if device.type == 'cuda' else device}")
+    started = time.perf_counter()
+    train_replicas(source, given.dataset, 1, Settings(training=TrainingConfig(epochs=2, patience=2)), device)
+    print(f"started in {time.perf_counter() - started:.1f} s: context, libraries, a training of two epochs")
     full, verdicts = TrainingConfig(epochs=given.epochs, patience=given.epochs), []
     for protocol in PROTOCOLS:
         settings = Settings(protocol=protocol, training=full)

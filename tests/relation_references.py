@@ -1,8 +1,8 @@
 """How a row lies to its task, once more as plain loops over single rows in NumPy float64: independent of src.
 
-One task: normal [n, M], anomaly [a, M] and unlabelled [u, M] (either may be empty). What a row must not see because it
-is itself is left out of the lists by its number, `own` in the support (normal rows first) and `own_background` in the
-background (normal rows, then unlabelled ones); None for a row that is in neither.
+One task: normal [n, M], anomaly [a, M] and unlabelled [u, M] (the last two may be empty). Its rows are numbered:
+anomalies, normal rows, unlabelled rows. What a row must not see because it is itself is left out of the lists by its
+number, `own`; None for a row that is not of the task.
 """
 
 from dataclasses import dataclass
@@ -14,10 +14,18 @@ from tests.references import feed_forward
 
 LARGEST, TINY = 1e9, 1e-6
 UNSEEN = LARGEST  # a distance to nothing
+KNOTS, REACH, FINEST = 64, 30.0, 0.3
+GRID = np.linspace(-np.log(1 + REACH / FINEST), np.log(1 + REACH / FINEST), KNOTS)  # of squash(off / FINEST)
 
 
 def squash(value):
     return np.sign(value) * np.log(1 + abs(value))
+
+
+def offset_at(place):
+    """How many spreads from the background's mean the value at a knot, or between two, lies: dense around it."""
+    along = np.interp(place, np.arange(KNOTS), GRID)
+    return np.sign(along) * FINEST * (np.exp(abs(along)) - 1)
 
 
 @dataclass(eq=False)
@@ -27,8 +35,12 @@ class TaskRows:
     unlabelled: np.ndarray
 
     @cached_property
+    def rows(self):
+        return [*self.anomaly, *self.normal, *self.unlabelled]
+
+    @cached_property
     def support(self):
-        return [*self.normal, *self.anomaly]
+        return [*self.anomaly, *self.normal]
 
     @cached_property
     def background(self):
@@ -36,8 +48,7 @@ class TaskRows:
 
     @cached_property
     def alive(self):
-        every = [*self.support, *self.unlabelled]
-        return [any(row[m] != 0 for row in every) for m in range(self.normal.shape[1])]
+        return [any(row[m] != 0 for row in self.rows) for m in range(self.normal.shape[1])]
 
     @cached_property
     def width(self):
@@ -51,36 +62,47 @@ class TaskRows:
     def log_size(self):
         return np.log(len(self.background)) / 5
 
+    def seen_anomalies(self, own=None):
+        return [row for k, row in enumerate(self.anomaly) if k != own]
+
+    def seen_normals(self, own=None):
+        return [row for k, row in enumerate(self.normal, len(self.anomaly)) if k != own]
+
+    def seen_background(self, own=None):
+        return [row for k, row in enumerate(self.background, len(self.anomaly)) if k != own]
+
+    def mean_anomaly(self, own=None):
+        """Of the anomalies seen; the centre where there is none."""
+        seen = self.seen_anomalies(own)
+        return sum(seen) / len(seen) if seen else self.center
+
+    def mean_product(self, x, y):
+        return sum(p * q for p, q in zip(x, y, strict=True)) / self.width
+
     def length(self, x):
-        return np.sqrt(sum(value**2 for value in x) / self.width + TINY)
+        return np.sqrt(self.mean_product(x, x) + TINY)
 
     def distance(self, x, y):
-        return np.sqrt(sum((a - b) ** 2 for a, b in zip(x, y, strict=True)) / self.width + TINY)
-
-    def towards_anomaly(self, own=None):
-        """From the centre to the mean of the anomalies seen; 0 where there is none."""
-        seen = [row for k, row in enumerate(self.anomaly, len(self.normal)) if k != own]
-        return sum(seen) / len(seen) - self.center if seen else np.zeros_like(self.center)
+        return self.length(x - y)
 
     def pair(self, x, other):
-        """[9]."""
-        out = [squash(self.distance(x, other))]
-        for origin in (np.zeros_like(x), self.center):
-            a, b = x - origin, other - origin
-            product = sum(p * q for p, q in zip(a, b, strict=True)) / self.width
-            cosine = product / (self.length(a) * self.length(b))
-            out += [squash(product), cosine, squash(self.length(a)), squash(self.length(b))]
-        return np.array(out)
+        """[9]: the seven numbers that the row takes part in, then the two lengths of the labelled row."""
+        origins = (np.zeros_like(x), self.center)
+        products = [self.mean_product(x - origin, other - origin) for origin in origins]
+        lengths = [self.length(x - origin) for origin in origins]
+        others = [self.length(other - origin) for origin in origins]
+        cosines = [product / (p * q) for product, p, q in zip(products, lengths, others, strict=True)]
+        return np.array([*cosines, *map(squash, [self.distance(x, other), *products, *lengths, *others])])
 
-    def rank(self, m, value):
-        """Share of the background below in column m, ties as a half."""
-        return sum(1.0 if row[m] < value else 0.5 if row[m] == value else 0.0 for row in self.background) / len(
-            self.background
-        )
+    def excess(self, m, value):
+        """How many values of the background lie below in column m, less how many lie above."""
+        return sum(int(row[m] < value) - int(row[m] > value) for row in self.background)
 
-    def tail(self, rank):
+    def tail(self, excess):
+        """−log of the share of the background that lies further out, of which half a row more is counted."""
         b = len(self.background)
-        return -np.log((min(rank, 1 - rank) * b + 0.5) / (b + 1))
+        further = (b - abs(excess)) / 2
+        return -np.log((further + 0.5) / (b + 1))
 
     def moments(self, m):
         values, b = [row[m] for row in self.background], len(self.background)
@@ -88,84 +110,116 @@ class TaskRows:
         variance = sum((value - mean) ** 2 for value in values) / b
         return mean, np.sqrt((b * variance + 2) / (b + 2))
 
-    def columns(self, x, own=None):
-        """[M, 7]."""
-        out, towards = [], self.towards_anomaly(own)
-        for m, value in enumerate(x):
-            mean, spread = self.moments(m)
-            off, anomalous = (value - mean) / spread, towards[m] / spread
-            rank, anomaly_rank = self.rank(m, value), self.rank(m, self.center[m] + towards[m])
-            same_side = np.sign((rank - 0.5) * (anomaly_rank - 0.5))
-            sides = [squash(off), squash(abs(off)), squash(anomalous), squash(off * anomalous)]
-            out.append([*sides, self.tail(rank), same_side * self.tail(anomaly_rank), self.log_size])
-        return np.array(out)
+    def along(self, m, value):
+        """A value in the units of GRID, not beyond its ends."""
+        mean, spread = self.moments(m)
+        return min(max(squash((value - mean) / spread / FINEST), GRID[0]), GRID[-1])
 
-    def anomaly_columns(self, own=None):
-        """[M, 3]."""
-        out, towards = [], self.towards_anomaly(own)
-        for m, along in enumerate(towards):
-            tail = self.tail(self.rank(m, self.center[m] + along))
-            out.append([squash(abs(along / self.moments(m)[1])), tail, self.log_size])
-        return np.array(out)
+    def place(self, m, value):
+        return np.interp(self.along(m, value), GRID, np.arange(KNOTS))
 
-    def own_figures(self, x, own=None, own_background=None):
-        """[9], before any squashing."""
-        n = len(self.normal)
-        to_normal = [self.distance(x, row) for k, row in enumerate(self.normal) if k != own]
-        to_anomaly = [self.distance(x, row) for k, row in enumerate(self.anomaly, n) if k != own]
+    def knot(self, m, knot, own=None):
+        """[7]: the value at this knot, seen in its column."""
+        mean, spread = self.moments(m)
+        off, anomaly = offset_at(knot), self.mean_anomaly(own)[m]
+        anomalous = (anomaly - self.center[m]) / spread
+        excess, anomaly_excess = self.excess(m, mean + spread * off), self.excess(m, anomaly)
+        same_side = np.sign(excess * anomaly_excess)
+        sides = [squash(off), squash(abs(off)), squash(anomalous), squash(off * anomalous)]
+        return np.array([*sides, self.tail(excess), same_side * self.tail(anomaly_excess), self.log_size])
+
+    def anomaly_column(self, m, own=None):
+        """[3]."""
+        anomaly = self.mean_anomaly(own)[m]
+        offset = (anomaly - self.center[m]) / self.moments(m)[1]
+        return np.array([squash(abs(offset)), self.tail(self.excess(m, anomaly)), self.log_size])
+
+    def curve(self, column, m, value, own=None):
+        """The column network's numbers at a value, and their fourth powers: straight between two knots."""
+        along = self.along(m, value)
+        low = max(k for k in range(KNOTS - 1) if GRID[k] <= along)
+        share = (along - GRID[low]) / (GRID[low + 1] - GRID[low])
+        below, above = (np.maximum(feed_forward(column, self.knot(m, k, own)), 0) for k in (low, low + 1))
+        return tuple((1 - share) * below**power + share * above**power for power in (1, 4))
+
+    def weights(self, attention, own=None):
+        """How much each column that counts, counts: alike, and by each head of the attention."""
+        counted = [m for m, alive in enumerate(self.alive) if alive]
+        outs = np.array([np.exp(feed_forward(attention, self.anomaly_column(m, own))) for m in counted])
+        heads = [head / sum(head) for head in outs.T]
+        return [
+            {m: weight[k] for k, m in enumerate(counted)} for weight in (np.full(len(counted), 1 / self.width), *heads)
+        ]
+
+    def columns(self, column, attention, x, own=None):
+        """[(2 + heads) · C]: means of the curves over the columns, and the fourth root of that of their powers."""
+        weights = self.weights(attention, own)
+        curves = {m: self.curve(column, m, x[m], own) for m in weights[0]}
+        means = [sum(weight[m] * value for m, (value, _) in curves.items()) for weight in weights]
+        power = sum(weights[0][m] * power for m, (_, power) in curves.items())
+        return np.concatenate([*means, (power + 1e-6) ** 0.25])
+
+    def figures(self, x, own=None):
+        """[10], before any squashing."""
+        to_normal = [self.distance(x, row) for row in self.seen_normals(own)]
+        to_anomaly = [self.distance(x, row) for row in self.seen_anomalies(own)]
         near = min([*to_normal, UNSEEN])
         out = [near, sum(to_normal) / max(len(to_normal), 1)]
         out += [min(to_anomaly), near / (min(to_anomaly) + 1e-3)] if to_anomaly else [0.0, 0.0]
-        out += [self.length(x), self.length(x - self.center)]
-        neighbours = self.neighbours(x, own_background)
-        return np.array([*out, *(mean / usual for mean, usual in zip(neighbours, self.usual, strict=True))])
+        out += [self.length(x), self.length(x - self.center), self.towards_anomaly(x, own)]
+        return np.array([*out, *self.background_distances(x, own)])
 
-    def neighbours(self, x, own_background=None):
-        """Mean distance to the 1, 4, 10 nearest background rows, or to all but one where there are not so many."""
-        distances = [UNSEEN if k == own_background else self.distance(x, row) for k, row in enumerate(self.background)]
-        sizes = [min(k, max(len(distances) - 1, 1)) for k in (1, 4, 10)]
-        return [sum(sorted(distances)[:size]) / size for size in sizes]
+    def towards_anomaly(self, x, own=None):
+        """How far from the centre in the direction of the mean of the anomalies seen."""
+        towards = self.mean_anomaly(own) - self.center
+        return self.mean_product(x - self.center, towards) / self.length(towards)
+
+    def background_distances(self, x, own=None):
+        """Of the nearest background row, and two soft minima, all in units of what is usual."""
+        distances = [self.distance(x, row) / self.usual for row in self.seen_background(own)] or [UNSEEN / self.usual]
+        soft = [-np.log(sum(np.exp(-k * d) for d in distances) / len(distances)) / k for k in (1, 4)]
+        return [min(distances), *soft]
 
     @cached_property
     def usual(self):
-        """The lower median of each over the background rows."""
-        each = [self.neighbours(row, k) for k, row in enumerate(self.background)]
-        middle = (len(each) - 1) // 2
-        return [min(max(sorted(values)[middle], 1e-3), LARGEST) for values in zip(*each, strict=True)]
+        """The lower median of the distances from each background row to the nearest other one."""
+        nearest = []
+        for k, row in enumerate(self.background, len(self.anomaly)):
+            nearest.append(min([self.distance(row, other) for other in self.seen_background(k)], default=UNSEEN))
+        return min(max(sorted(nearest)[(len(nearest) - 1) // 2], 1e-3), LARGEST)
 
     @cached_property
-    def background_figures(self):
-        n = len(self.normal)
-        return [self.own_figures(row, k if k < n else None, k) for k, row in enumerate(self.background)]
+    def usual_figures(self):
+        """Mean and spread of each figure over the background rows, none of which sees itself."""
+        each = [squash(self.figures(row, k)) for k, row in enumerate(self.background, len(self.anomaly))]
+        mean = sum(each) / len(each)
+        variance = sum((figures - mean) ** 2 for figures in each) / len(each)
+        return mean, np.sqrt(variance + 0.05**2)
 
-    def figures(self, x, own=None, own_background=None):
-        """[18]: own figures, then twice the share of the background's below (ties as a half) minus 1."""
-        values, ranks = self.own_figures(x, own, own_background), []
-        for value, others in zip(values, zip(*self.background_figures, strict=True), strict=True):
-            below = sum(1.0 if other < value else 0.5 if other == value else 0.0 for other in others)
-            ranks.append(2 * below / len(others) - 1)
-        return np.array([*squash(values), *ranks])
+    def described_figures(self, x, own=None):
+        """[20]: figures, then how unusual each is."""
+        figures, (mean, spread) = squash(self.figures(x, own)), self.usual_figures
+        return np.array([*figures, *squash((figures - mean) / spread)])
 
     def facts(self, own=None):
         """[4]."""
         n, a = len(self.normal), len(self.anomaly)
-        sees = a - (own is not None and own >= n) > 0
-        return np.array([self.log_size, np.log(self.width) / 5, a / (a + n), float(sees)])
+        return np.array([self.log_size, np.log(self.width) / 5, a / (a + n), float(len(self.seen_anomalies(own)) > 0)])
 
-    def description(self, networks, x, own=None, own_background=None):
+    def pairs(self, pair, x, own=None):
+        """[3 · P]: over the labelled rows seen."""
+        by_label = ([], [])
+        for k, other in enumerate(self.support):
+            is_anomaly = k < len(self.anomaly)
+            if k != own:
+                out = np.maximum(feed_forward(pair, np.array([*self.pair(x, other), float(is_anomaly)])), 0)
+                by_label[is_anomaly].append(out)
+        nothing = np.zeros(pair[-1][0].shape[1])
+        normal, anomaly = (sum(part) / len(part) if part else nothing for part in by_label)
+        return np.concatenate([normal, anomaly, np.max([nothing, *by_label[False]], axis=0)])
+
+    def description(self, networks, x, own=None):
         """[D]. networks: the layers of `pair`, `column` and `attention`."""
         pair, column, attention = networks
-        n, by_label = len(self.normal), ([], [])
-        largest = np.zeros(pair[-1][0].shape[1])
-        for k, other in enumerate(self.support):
-            if k != own:
-                out = np.maximum(feed_forward(pair, [*self.pair(x, other), float(k >= n)]), 0)
-                by_label[k >= n].append(out)
-                largest = np.maximum(largest, out) if k < n else largest
-        means = [sum(part) / len(part) if part else np.zeros_like(largest) for part in by_label]
-        counted = [m for m, alive in enumerate(self.alive) if alive]
-        out = [np.maximum(feed_forward(column, self.columns(x, own)[m]), 0) for m in counted]
-        weight = np.exp([feed_forward(attention, self.anomaly_columns(own)[m])[0] for m in counted])
-        weighted = sum(w * one for w, one in zip(weight / weight.sum(), out, strict=True))
-        pooled = [sum(out) / self.width, np.max(out, axis=0), weighted]
-        return np.concatenate([*means, largest, *pooled, self.figures(x, own, own_background), self.facts(own)])
+        columns = self.columns(column, attention, x, own)
+        return np.concatenate([self.pairs(pair, x, own), columns, self.described_figures(x, own), self.facts(own)])

@@ -138,7 +138,7 @@ def drifting(t, n=60):
 
 @cache
 def fleet_model(method):
-    tasks = [Task(f"machine{t}", drifting(t), labels(60)) for t in range(120)]
+    tasks = [Task(f"machine{t}", drifting(t), labels(60)) for t in range(160)]
     training = TrainingConfig(epochs=6, batch_size=30)
     return meta_train(
         tasks[:80], validation=tasks[80:], method=method, sizes=EpisodeSizes(5, 1, 15, 4), training=training,
@@ -149,7 +149,7 @@ def fleet_model(method):
 @pytest.mark.parametrize(("method", "n_anomaly"), [("eigen", 1), ("r2d2", 1), ("relative", 1), ("relative", 0)])
 def test_a_fleet_gets_the_false_positive_rate_that_was_asked_for(method, n_anomaly):
     model, found = fleet_model(method), []
-    for t in range(200, 280):
+    for t in range(200, 320):
         X, y = drifting(t), labels(60)
         rows = np.concatenate([np.flatnonzero(y == 1)[:n_anomaly], np.flatnonzero(y == 0)[:5]])
         rest = np.setdiff1d(np.flatnonzero(y == 0), rows)
@@ -224,12 +224,19 @@ def test_a_smaller_rate_gives_fewer_anomalies():
     np.testing.assert_array_equal(p[0], p[2])
 
 
-def test_without_a_model_there_is_no_probability():
-    fitted = FewShotDetector().fit(numbers(9), labels())
+def test_a_model_without_calibration_has_no_probability():
+    fitted = FewShotDetector(replace(small_model(), calibration=None, familiarity=None)).fit(numbers(9), labels())
     assert not hasattr(fitted, "predict_proba")
-    with pytest.raises(InputError, match="predict_proba needs a calibration, and there is no model"):
+    with pytest.raises(InputError, match="predict_proba needs a calibration, and the model has none; train it again"):
         fitted.predict_proba(numbers(8))
     assert fitted.familiarity_ is None
+
+
+def test_the_model_that_ships_has_probabilities():
+    fitted = FewShotDetector(false_positive_rate=0.05).fit(numbers(9), labels())
+    p = fitted.predict_proba(numbers(8))
+    assert ((p > 0) & (p < 1)).all()
+    assert 0 <= fitted.familiarity_ <= 1
 
 
 def test_the_calibration_has_a_coefficient_a_feature():

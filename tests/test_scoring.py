@@ -79,7 +79,9 @@ def test_a_detector_without_a_model_scores_files_too(tmp_path):
     fitted = FewShotDetector().fit(mixed(9, 10), labels(10))
     score_files(fitted, [write(tmp_path / "new.csv", mixed(8))], tmp_path / "scores.csv")
     np.testing.assert_allclose(read(tmp_path / "scores.csv")["score"], fitted.score_samples(mixed(8)), rtol=1e-4)
-    assert read(tmp_path / "scores.csv")["probability"].isna().all()
+    np.testing.assert_allclose(
+        read(tmp_path / "scores.csv")["probability"], fitted.predict_proba(mixed(8))[:, 1], rtol=1e-3
+    )
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from oddshot.metatrain import meta_train
     from oddshot.modelfile import Model, load_model
     from oddshot.training import TrainingConfig
+    from oddshot.universal.shipped import load_universal
 
 __version__ = "0.1.0"
 
@@ -24,6 +25,7 @@ __all__ = [
     "TrainingConfig",
     "load_detector",
     "load_model",
+    "load_universal",
     "meta_train",
     "read_tasks",
 ]
@@ -37,6 +39,7 @@ _HOMES = {
     "TrainingConfig": "training",
     "load_detector": "detector",
     "load_model": "modelfile",
+    "load_universal": "universal.shipped",
     "meta_train": "metatrain",
     "read_tasks": "data.tables",
 }

@@ -30,11 +30,11 @@ from oddshot.explanation import Explanation, contributions, fixed_orders, neares
 from oddshot.familiarity import RARE
 from oddshot.folded import fold
 from oddshot.methods.contract import Method, Rows
-from oddshot.methods.wonn import WoNN, WoNNConfig
-from oddshot.modelfile import HALF_WAY, Model
+from oddshot.modelfile import Model
 from oddshot.onnxfile import write_onnx
 from oddshot.scorer import adapt_task, as_rows, device_of, sample_unlabelled, score_rows, support_rows
 from oddshot.suggestion import choose_rows
+from oddshot.universal.shipped import load_universal
 
 BLOCK_ROWS = 1 << 16  # encoded and scored at a time: no second copy of a large X
 
@@ -49,8 +49,8 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     model : Model or None
-        What `meta_train` learned or `load_model` read. Without one the detector works on the attributes themselves,
-        scaled by the support, with no network (the paper's WoNN).
+        What `meta_train` learned or `load_model` read. Without one it is the model that ships with the package, which
+        takes any table (docs/universal.md).
     false_positive_rate : float from 0.001 to 0.5, or None
         The share of normal rows that `predict` may call anomalies, on average over tasks. Without one, a row is an
         anomaly where its probability is above 1/2.
@@ -187,21 +187,15 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
     def _adapt(self, X: Any, labels: NDArray[np.int8], unlabelled: Any) -> None:
-        if self.model is None:
-            self.encoding_, fraction = Encoding.fit([X]), HALF_WAY
-            self._method: Method = WoNN(self.encoding_.n_attributes, WoNNConfig())
-        else:
-            tables = [X] if len(unlabelled) == 0 else [X, unlabelled]
-            self.encoding_ = self.model.encoding or Encoding.fit(tables)
-            fraction, self._method = self.model.threshold, self.model.method
+        model = self._given_model()
+        self.encoding_ = model.encoding or Encoding.fit([X] if len(unlabelled) == 0 else [X, unlabelled])
+        self._method: Method = model.method
         self._support = rows = self.encoding_.transform(X, where="support")
         support = support_rows(rows, labels, device_of(self._method))
-        if self.model is None:
-            self._method.fix_center(support, support.normal)
         others = None
         if self._method.uses_unlabelled and len(unlabelled) > 0:
             others = as_rows(self.encoding_.transform(unlabelled, where="unlabelled rows"), device_of(self._method))
-        self._score, self.threshold_ = adapt_task(self._method, support, fraction, others)
+        self._score, self.threshold_ = adapt_task(self._method, support, model.threshold, others)
         self._folded = fold(self._score)
         self._decide(support, others)
 
@@ -212,7 +206,7 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.familiarity_: float | None = None
         if rate is not None:
             self._calibration_for("false_positive_rate")
-        if model is None or (model.calibration is None and model.familiarity is None):
+        if model.calibration is None and model.familiarity is None:
             return
         evidence = gather_evidence(self._score, support, unlabelled)
         if model.calibration is not None:
@@ -239,15 +233,14 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self.classes_,
         )
 
-    def _given_model(self) -> Model | None:
-        return self.model
+    def _given_model(self) -> Model:
+        return load_universal() if self.model is None else self.model
 
     def _calibration_for(self, wish: str) -> Calibration:
-        model = self._given_model()
-        if model is None or model.calibration is None:
-            reason = "there is no model" if model is None else "the model has none; train it again"
-            raise NoCalibration(f"{wish} needs a calibration, and {reason}")
-        return model.calibration
+        calibration = self._given_model().calibration
+        if calibration is None:
+            raise NoCalibration(f"{wish} needs a calibration, and the model has none; train it again")
+        return calibration
 
     def _predict_proba(self, X: Any) -> NDArray[np.float64]:
         p = self.probability_of(self.score_samples(X))

@@ -105,11 +105,13 @@ def _draw(
         normal, more = query.normal[:, :, : size.query_normal], query.normal[:, :, size.query_normal :]
         anomaly, odd = query.anomaly[:, :, : size.query_anomaly], query.anomaly[:, :, size.query_anomaly :]
         unlabelled = torch.cat([more, odd], dim=2) if size.unlabelled > 0 else None
-        parts.append(_score(method, support, unlabelled, Rows(normal, anomaly)))
+        parts.append(score_episodes(method, support, unlabelled, Rows(normal, anomaly)))
     return parts
 
 
-def _score(method: Method, support: Rows, unlabelled: torch.Tensor | None, query: Rows) -> HeldOut:
+@torch.no_grad()
+def score_episodes(method: Method, support: Rows, unlabelled: torch.Tensor | None, query: Rows) -> HeldOut:
+    """What the supports of tasks tell of their scores, and the scores of their queries."""
     score = method.adapt_with(support, unlabelled)
     evidence = gather_evidence(score, support, unlabelled)
     normal, anomaly = (score(rows)[0].double().cpu().numpy() for rows in query)

@@ -28,7 +28,8 @@ def meta_train(
     tasks: Sequence[Task],
     *,
     validation: Sequence[Task] | None = None,
-    method: str = "eigen",
+    method: str = "relative",
+    start: Model | None = None,
     seed: int = 0,
     device: str = "auto",
     sizes: EpisodeSizes | None = None,
@@ -40,14 +41,15 @@ def meta_train(
 ) -> Model:
     """Learn from many labelled tasks a model that adapts to a new one.
 
-    validation: tasks for early stopping; without them a tenth of `tasks` is set aside at random. sizes: rows of the
-    simulated tasks. encoding: how columns become numbers, fitted on the tasks unless given. ranks: processes that all
+    validation: tasks for early stopping; without them a tenth of `tasks` is set aside at random. start: a model of the
+    same method to go on from, with its settings (`load_universal()`: the one that ships). sizes: rows of the simulated
+    tasks. encoding: how columns become numbers, fitted on the tasks unless given. ranks: processes that all
     call this alike and share the work (`joined_ranks`). hyperparameters: fields of the method's configuration (`units`,
     `dropout`, ...).
     """
     sizes = sizes or EpisodeSizes()
     chosen = find_method(method)
-    config = _configure(chosen, hyperparameters)
+    config = _configure(chosen, hyperparameters) if start is None else _settings_of(start, chosen, hyperparameters)
     tasks = usable_tasks(tasks, sizes)
     held_out = usable_tasks(validation, sizes, "validation tasks") if validation is not None else None
     encoding = encoding or fit_encoding(tasks)
@@ -59,6 +61,7 @@ def meta_train(
         history = train(
             network, [train_pool], [valid_pool], [seed],
             config=training, sizes=sizes, device=where, on_epoch=on_epoch, ranks=ranks,
+            start=None if start is None else start.method,
         )  # fmt: skip
     streams = [np.random.SeedSequence([seed, 1])]
     threshold = find_threshold(network, *validation_episodes([valid_pool], sizes, "resampled", where, streams))
@@ -129,6 +132,14 @@ def _configure(method: type[Method], hyperparameters: dict[str, Any]) -> Any:
         if name not in known:
             raise InputError(f"method {method.name!r} has no setting {name!r}; it has {', '.join(known)}")
     return method.config_type(**hyperparameters)
+
+
+def _settings_of(start: Model, method: type[Method], hyperparameters: dict[str, Any]) -> Any:
+    if start.method.name != method.name:
+        raise InputError(f"the model to start from is of method {start.method.name!r}, not {method.name!r}")
+    if hyperparameters:
+        raise InputError(f"{', '.join(hyperparameters)}: settings are those of the model to start from")
+    return start.method.config
 
 
 def _task_set(tasks: Sequence[Task], encoding: Encoding) -> TaskSet:

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from oddshot.folded import Folded
 from oddshot.methods.contract import Method, Rows, ScoreFunction
+from oddshot.methods.relative import RelativeScore
 
 CHUNK_ROWS = 16384
 MOST_UNLABELLED = 1000  # unlabelled rows that a task is adapted with
@@ -67,7 +68,7 @@ def score_rows(score: ScoreFunction | Folded, X: NDArray[np.float32], device: to
             out[start : start + step] = scores.cpu().numpy()
 
     starts, threads = range(0, len(X), step), torch.get_num_threads()
-    if threads > 1 and len(starts) > 1 and device.type == "cpu" and isinstance(score, Folded):
+    if threads > 1 and len(starts) > 1 and device.type == "cpu" and isinstance(score, Folded | RelativeScore):
         several = -(-len(starts) // (8 * threads))  # chunks at a time: eight turns for each thread
         with threads_of_one_core(min(threads, len(starts))) as pool:
             list(pool.map(fill, [starts[k : k + several] for k in range(0, len(starts), several)]))
@@ -78,9 +79,11 @@ def score_rows(score: ScoreFunction | Folded, X: NDArray[np.float32], device: to
 
 def chunk_rows(score: ScoreFunction | Folded, device: torch.device) -> int:
     """How many rows are scored at once: on a CPU so many that they stay in its cache from layer to layer."""
-    if not isinstance(score, Folded) or device.type != "cpu":
+    if not isinstance(score, Folded | RelativeScore) or device.type != "cpu":
         return CHUNK_ROWS
-    return min(max(CACHE_NUMBERS // score.widest, 256), CHUNK_ROWS)
+    # A description takes some fifty operations: with chunks too small their own cost shows.
+    numbers = CACHE_NUMBERS if isinstance(score, Folded) else 2 * CACHE_NUMBERS
+    return min(max(numbers // score.widest, 256), CHUNK_ROWS)
 
 
 @contextmanager

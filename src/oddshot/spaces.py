@@ -9,8 +9,9 @@ import torch
 from numpy.typing import NDArray
 
 from oddshot.data.files import atomic_path
-from oddshot.methods.contract import Rows
+from oddshot.methods.contract import Distance, Rows
 from oddshot.methods.eigen import Eigen
+from oddshot.methods.relative import RelativeScore
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,8 +46,11 @@ def spaces_of(method: Eigen, support: Rows, query: Rows, task: int = 0) -> Space
     support, query = (Rows(rows.normal[:, task, None], rows.anomaly[:, task, None]) for rows in (support, query))
     rows = torch.cat([support.joined(), query.joined()], dim=2)
     counts = [part.shape[2] for part in (*support, *query)]
-    embedded = method.embed(rows, method.represent(support))
-    projected = method.solve(support).project(rows)
+    score = method.adapt(support)
+    distance, described = (score.distance, score.describe(rows)) if isinstance(score, RelativeScore) else (score, rows)
+    assert isinstance(distance, Distance)
+    assert distance.r is not None
+    embedded, projected = method.embed(described, distance.r), distance.project(described)
     return Spaces(
         rows[0, 0].cpu().numpy(),
         embedded[0, 0].cpu().numpy(),

@@ -8,6 +8,7 @@ from oddshot.methods.contract import Rows
 from oddshot.methods.relative import RelativeConfig
 from oddshot.model.auc import exact_auc
 from oddshot.modelfile import load_model
+from oddshot.universal import decisions
 from oddshot.universal.prior import Prior
 from oddshot.universal.shipped import load_universal, write_shipped
 from oddshot.universal.training import UniversalConfig, _rate, train_universal
@@ -37,17 +38,21 @@ def test_it_learns_and_the_same_seed_gives_the_same_model():
 
 def test_the_learning_rate_rises_and_falls():
     rates = [_rate(step, 1000) for step in range(1000)]
-    assert rates[0] == pytest.approx(0.02)
-    assert int(np.argmax(rates)) == 49
+    assert rates[0] == pytest.approx(0.01)
+    assert int(np.argmax(rates)) == 99
     assert rates[-1] < 1e-4
 
 
-def test_it_is_written_without_an_encoding_and_read_back(tmp_path):
+def test_it_is_written_without_an_encoding_and_read_back(tmp_path, monkeypatch):
+    for name, values in {"WIDTHS": (6,), "NORMAL": (5,), "ANOMALY": (0, 1), "UNLABELLED": (0, 30)}.items():
+        monkeypatch.setattr(decisions, name, values)
     model = train_universal(UniversalConfig(steps=1, tasks=8), SMALL)
     write_shipped(model, UniversalConfig(steps=1), tmp_path / "small.safetensors")
     loaded = load_model(tmp_path / "small.safetensors")
     assert loaded.encoding is None
     assert loaded.training["steps"] == 1
+    kinds = {"normal only", "normal only, unlabelled", "anomalies", "anomalies, unlabelled"}
+    assert set(loaded.calibration.cases) == set(loaded.familiarity.cases) == kinds
     assert auc_on_new_tasks(loaded.method, 1, 3) == auc_on_new_tasks(model, 1, 3)
 
 

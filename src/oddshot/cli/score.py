@@ -26,7 +26,7 @@ def score(
     label: Label,
     out: Annotated[Path, typer.Option(help="Where to write the scores: .csv or .parquet.")],
     model: Annotated[
-        Path | None, typer.Option(help="A file that `oddshot train` wrote; without one, no network is used.")
+        Path | None, typer.Option(help="A file that `oddshot train` wrote.", show_default="the model that ships")
     ] = None,
     anomaly_value: AnomalyValue = None,
     false_positive_rate: Annotated[

@@ -14,6 +14,7 @@ from oddshot.cli.options import AnomalyValue, Device, JsonFile, Label, refuse_ov
 
 if TYPE_CHECKING:
     from oddshot.data.task import Task
+    from oddshot.modelfile import Model
     from oddshot.training import Ranks
 
 
@@ -23,7 +24,10 @@ def train(
     out: Annotated[Path, typer.Option(help="Where to write the model.")],
     task: Annotated[str | None, typer.Option(help="Column that names the task, where a file holds several.")] = None,
     anomaly_value: AnomalyValue = None,
-    method: Annotated[str, typer.Option(help="Which method to train.")] = "eigen",
+    method: Annotated[str, typer.Option(help="Which method to train.")] = "relative",
+    start: Annotated[
+        str, typer.Option("--from", metavar="universal|nothing|FILE", help="Weights to go on from.")
+    ] = "nothing",
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same model on the same machine.")] = 0,
     device: Device = "auto",
     epochs: Annotated[int, typer.Option(help="At most so many passes over the tasks.")] = 1000,
@@ -51,6 +55,7 @@ def train(
 
     with _shared_work(device) as (ranks, device):
         find_method(method)  # a mistyped name shows before the files are read
+        first = _start(start)
         sizes = EpisodeSizes(support_normal, support_anomaly, query_normal, query_anomaly)
         config = TrainingConfig(epochs=epochs, patience=patience)
         settings: dict[str, Any] = {} if units is None else {"units": units}
@@ -66,8 +71,8 @@ def train(
             typer.echo("\n".join(encoding.describe()))
             started = time.perf_counter()
             model = meta_train(
-                tasks, method=method, seed=seed, device=device, sizes=sizes, encoding=encoding, training=config,
-                progress=ranks.is_first, ranks=ranks, **settings,
+                tasks, method=method, start=first, seed=seed, device=device, sizes=sizes, encoding=encoding,
+                training=config, progress=ranks.is_first, ranks=ranks, **settings,
             )  # fmt: skip
             if temporary is None:
                 return
@@ -78,6 +83,16 @@ def train(
         f"{facts['seconds']:.0f} s\nwritten: {out} ({model.n_weights:,} weights)"
     )
     write_json(json_file, {**counts, **facts})
+
+
+def _start(name: str) -> "Model | None":
+    """The model that training goes on from; None for nothing."""
+    from oddshot.modelfile import load_model
+    from oddshot.universal.shipped import load_universal
+
+    if name == "nothing":
+        return None
+    return load_universal() if name == "universal" else load_model(name)
 
 
 @contextmanager

@@ -149,6 +149,14 @@ class Method(nn.Module, ABC):
         """[R], minus the smooth AUC of the queries, mean over tasks (Alg. 1, line 8)."""
         return minus_smooth_auc(self.adapt(support), query).mean(-1)
 
+    def loss_with(self, support: Rows, query: Rows, unlabelled: Tensor | None) -> Tensor:
+        """The same with unlabelled rows beside the supports, [R, T, u, M]; here they are not looked at."""
+        return self.loss(support, query)
+
+    def rehearse(self, support: Rows, query: Rows, step: int) -> tuple[Rows, Rows, Tensor | None]:
+        """What a training step is to look like, for supports of other kinds to be met as well: here as it is."""
+        return support, query, None
+
     def check_support(self, support: Rows, *, normal: int = 1, anomaly: int = 0) -> None:
         """Refuse a support with fewer labelled rows than the method can work with."""
         if support.normal.shape[2] < normal:

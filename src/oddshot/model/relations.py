@@ -1,6 +1,7 @@
-"""How a row lies to the other rows of its task: descriptions that no number of attributes changes the size of.
+"""How a row lies to the other rows of its task: numbers that do not depend on how many attributes there are.
 
-Rows are expected with columns of about unit spread (the encoding and the z-score of a task see to that).
+Rows are expected with columns of about unit spread (the encoding and the z-score of a task see to that). Tensors here
+have the rows that are described last, [R, T, ..., N]: what is done for every pair of rows runs over adjacent numbers.
 """
 
 import math
@@ -11,26 +12,14 @@ import torch
 from torch import Tensor
 
 LARGEST = 1e9  # values beyond are taken as this: their squares stay finite in float32
-NEIGHBOURS = (1, 4, 10)  # over how many of the nearest background rows a distance is averaged
 TINY = 1e-6
-N_PAIR, N_COLUMN, N_FIGURE, N_FACT = 9, 7, 9, 4  # numbers a pair of rows, a column, a row (twice), a task
+ROUNDING = 1e-6  # a squared distance that is so small a share of the squares it was taken from is rounding
+N_PAIR, N_FIGURE, N_FACT = 10, 10, 4  # numbers of a pair of rows, of a row (each twice), of a task
 
 
 def squash(x: Tensor) -> Tensor:
     """sign(x) log(1 + |x|): large numbers without large effects."""
-    return x.sign() * x.abs().log1p()
-
-
-@dataclass(frozen=True)
-class Hidden:
-    """What a row must not see because it is itself: 1 where hidden. support: [N, K], background: [N, b]."""
-
-    support: Tensor
-    background: Tensor
-
-    def rows(self, which: slice) -> "Hidden":
-        """The same for some of the rows."""
-        return Hidden(self.support[which], self.background[which])
+    return x.abs().log1p().copysign(x)
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +27,7 @@ class Relations:
     """The labelled and unlabelled rows of tasks, to which other rows are related.
 
     normal: [R, T, n, M], anomaly: [R, T, a, M] (a may be 0), unlabelled: [R, T, u, M] or None. The background are the
-    normal and the unlabelled rows together: what most rows of the task look like.
+    normal and the unlabelled rows together, b of them: what most rows of the task look like.
     """
 
     normal: Tensor
@@ -46,215 +35,244 @@ class Relations:
     unlabelled: Tensor | None = None
 
     @cached_property
-    def support(self) -> Tensor:
-        """[R, T, K, M], normal rows first."""
-        return torch.cat([self.normal, self.anomaly], dim=2)
+    def a(self) -> int:
+        """How many anomalies are labelled: the first rows."""
+        return self.anomaly.shape[2]
+
+    @cached_property
+    def K(self) -> int:
+        """How many rows are labelled."""
+        return self.a + self.normal.shape[2]
+
+    @cached_property
+    def b(self) -> int:
+        """How many rows the background has."""
+        return self.rows.shape[2] - self.a
+
+    @property
+    def log_size(self) -> float:
+        """Of the background, as networks see it."""
+        return math.log(self.b) / 5
+
+    @cached_property
+    def rows(self) -> Tensor:
+        """[R, T, L, M]: anomalies, normal rows, unlabelled rows, so that support and background are slices."""
+        parts = [self.anomaly, self.normal, self.unlabelled]
+        return torch.cat([part for part in parts if part is not None], dim=2)
 
     @cached_property
     def background(self) -> Tensor:
-        """[R, T, b, M], normal rows first."""
-        return self.normal if self.unlabelled is None else torch.cat([self.normal, self.unlabelled], dim=2)
+        """[R, T, M, b]."""
+        return self.rows[:, :, self.a :].mT.contiguous()
 
     @cached_property
     def alive(self) -> Tensor:
         """[R, T, M], 1 for columns that are not 0 throughout the task: only those count, so that padding does not."""
-        return ((self.background != 0).any(2) | (self.anomaly != 0).any(2)).to(self.normal.dtype)
+        return (self.rows != 0).any(2).to(self.rows.dtype)
 
     @cached_property
     def width(self) -> Tensor:
-        """[R, T], how many columns count."""
-        return self.alive.sum(-1).clamp_min(1)
+        """[R, T, 1], how many columns count."""
+        return self.alive.sum(-1, keepdim=True).clamp_min(1)
 
     @cached_property
     def center(self) -> Tensor:
-        """[R, T, 1, M], the mean of the normal rows."""
-        return self.normal.mean(2, keepdim=True)
+        """[R, T, M, 1], the mean of the normal rows."""
+        return self.normal.mean(2).unsqueeze(-1)
 
-    def hidden_from_support(self) -> Hidden:
-        """Every support row is hidden from itself."""
-        n, K, b = self.normal.shape[2], self.support.shape[2], self.background.shape[2]
-        eye = torch.eye(K, device=self.normal.device, dtype=self.normal.dtype)
-        return Hidden(eye, torch.nn.functional.pad(eye[:, :n], (0, b - n)))
+    @cached_property
+    def itself(self) -> Tensor:
+        """[L, L], 1 where two rows are the same one."""
+        return torch.eye(self.rows.shape[2], device=self.rows.device, dtype=self.rows.dtype)
 
-    def hidden_from_background(self) -> Hidden:
-        """Every background row is hidden from itself."""
-        n, K, b = self.normal.shape[2], self.support.shape[2], self.background.shape[2]
-        eye = torch.eye(b, device=self.normal.device, dtype=self.normal.dtype)
-        return Hidden(torch.nn.functional.pad(eye[:, :n], (0, K - n)), eye)
+    @cached_property
+    def sees(self) -> Tensor:
+        """[K], 1 for labelled rows that see an anomaly other than themselves."""
+        return ((1 - self.itself[: self.a, : self.K]).sum(0) > 0).to(self.rows.dtype)
 
-    def pairs(self, x: Tensor) -> Tensor:
-        """Every row with every support row: x [R, T, N, M] -> [R, T, N, K, 9].
+    @cached_property
+    def own(self) -> "View":
+        """All rows of the tasks, each without itself."""
+        return View(self, self.rows.mT.contiguous(), is_own=True)
 
-        Distance; then inner product, cosine and the two lengths, seen from the origin and from the normal rows' mean.
+    @cached_property
+    def own_support(self) -> "View":
+        """The labelled rows, each without itself."""
+        if self.unlabelled is None:
+            return self.own
+        return View(self, self.rows[:, :, : self.K].mT.contiguous(), is_own=True)
+
+    def view(self, x: Tensor) -> "View":
+        """Other rows. x: [R, T, N, M]."""
+        return View(self, x.clamp(-LARGEST, LARGEST).mT.contiguous())
+
+    @cached_property
+    def mean_anomaly(self) -> Tensor:
+        """[R, T, M, 1]; the normal rows' mean where there is no anomaly."""
+        return self.center if self.a == 0 else self.anomaly.mean(2).unsqueeze(-1)
+
+    @cached_property
+    def own_mean_anomaly(self) -> Tensor:
+        """The same for every anomaly without itself: [R, T, M, a]."""
+        if self.a == 1:
+            return self.center
+        return self.anomaly.mT @ ((1 - self.itself[: self.a, : self.a]) / (self.a - 1))
+
+    @cached_property
+    def towards_anomaly(self) -> Tensor:
+        """From the centre to the mean anomaly: what has mean products with it is a length. [R, T, M, 1]."""
+        return self._of_unit_length(self.mean_anomaly)
+
+    @cached_property
+    def own_towards_anomaly(self) -> Tensor:
+        """The same for every anomaly without itself: [R, T, M, a]."""
+        return self._of_unit_length(self.own_mean_anomaly)
+
+    def _of_unit_length(self, anomaly: Tensor) -> Tensor:
+        towards, width = anomaly - self.center, self.width.unsqueeze(-1)
+        length = (towards.square().sum(2, keepdim=True) / width + TINY).sqrt()
+        return towards / (length * width)
+
+    @cached_property
+    def usual(self) -> Tensor:
+        """What is usual between a background row and the nearest other one, the median: [R, T, 1]."""
+        return self.own.nearest[..., self.a :].median(-1, keepdim=True).values.clamp(1e-3, LARGEST)
+
+    @cached_property
+    def usual_figures(self) -> tuple[Tensor, Tensor]:
+        """Mean and spread of the background's own figures, [R, T, 10, 1] each."""
+        figures = squash(self.own.figures[..., self.a :])
+        variance, mean = torch.var_mean(figures, dim=-1, correction=0, keepdim=True)
+        return mean, (variance + 0.05**2).sqrt()
+
+    def facts(self, sees: Tensor) -> Tensor:
+        """What is the same for all rows: the background's size, the width, the share of anomalies, and whether a row
+        sees any. sees: [N] -> [R, T, 4, N]."""
+        width = (self.width.log() / 5).expand(-1, -1, len(sees))
+        rest = [torch.full_like(width, self.log_size), width, torch.full_like(width, self.a / self.K)]
+        return torch.stack([*rest, sees.expand_as(width)], dim=2)
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """Rows as their task sees them. x: [R, T, M, N], within ±LARGEST.
+
+    is_own: they are the first N rows of the task itself, and each is hidden from itself.
+    """
+
+    task: Relations
+    x: Tensor
+    is_own: bool = False
+
+    @cached_property
+    def centered(self) -> Tensor:
+        """[R, T, M, N], seen from the normal rows' mean."""
+        return self.x - self.task.center
+
+    @cached_property
+    def lengths(self) -> tuple[Tensor, Tensor]:
+        """Root mean squares over the columns that count, from the origin and from the centre: [R, T, N] each."""
+        squares = (part.square().sum(2) for part in (self.x, self.centered))
+        at_origin, at_center = ((square / self.task.width + TINY).sqrt() for square in squares)
+        return at_origin, at_center
+
+    @cached_property
+    def products(self) -> tuple[Tensor, Tensor]:
+        """Mean products with the labelled rows from the origin, [R, T, K, N], and with all from the centre, [.., L, N].
+
+        A mean over the columns that count, as all of them here.
         """
-        parts = [squash(self._distance(x, self.support))]
-        for origin in (torch.zeros_like(self.center), self.center):
-            own, other = x - origin, self.support - origin
-            product = own @ other.mT / self.width[..., None, None]
-            length, other_length = self._length(own).unsqueeze(-1), self._length(other).unsqueeze(-2)
-            parts += [squash(product), product / (length * other_length)]
-            parts += [squash(length).expand_as(product), squash(other_length).expand_as(product)]
-        return torch.stack(parts, dim=-1)
+        task = self.task
+        scale = task.width.unsqueeze(-1)
+        others = (task.rows - task.center.mT) / scale
+        return (task.rows[:, :, : task.K] / scale) @ self.x, others @ self.centered
 
-    def columns(self, x: Tensor, hidden: Hidden | None = None) -> Tensor:
-        """Every row column by column: x [R, T, N, M] -> [R, T, N, M, 7].
+    @cached_property
+    def squared_distances(self) -> Tensor:
+        """Mean squares of the differences from all rows of the task, LARGEST² from itself: [R, T, L, N]."""
+        squares = self.lengths[1].square().unsqueeze(2) + self.task.own.lengths[1].square().unsqueeze(3)
+        distances = torch.add(squares - TINY, self.products[1], alpha=-2)
+        # Equal rows are TINY apart, not what rounding leaves of the difference of large numbers.
+        distances = torch.where(distances < ROUNDING * squares, TINY, distances)
+        if self.is_own:
+            distances = distances + LARGEST**2 * self.task.itself[:, : self.x.shape[-1]]
+        return distances
 
-        How far from the background's mean, with sign and without; how far the anomalies are, and the product of both;
-        how far out among the background's values, and how far out the anomalies are on the same side; the background's
-        size.
+    @cached_property
+    def support_distances(self) -> Tensor:
+        """[R, T, K, N]."""
+        return self.squared_distances[:, :, : self.task.K].sqrt()
+
+    @cached_property
+    def nearest(self) -> Tensor:
+        """Distance to the nearest background row: [R, T, N]."""
+        return self.squared_distances[:, :, self.task.a :].amin(2).sqrt().clamp_max(LARGEST)
+
+    def pairs(self) -> Tensor:
+        """Every row with every labelled row: [R, 7, T, K, N].
+
+        Cosine from both origins; distance; inner product and the row's length, from both origins. What depends on the
+        labelled row alone, its lengths and its label (`support_facts`), makes it ten.
         """
-        mean, spread = self._moments
-        own, anomalous = (x - mean) / spread, self._towards_anomaly(hidden) / spread
-        rank, anomaly_rank = self._column_rank(x), self._column_rank(self.center + self._towards_anomaly(hidden))
-        same_side = ((rank - 0.5) * (anomaly_rank - 0.5)).sign()
-        out = [squash(own), squash(own.abs()), squash(anomalous).expand_as(own), squash(own * anomalous)]
-        out += [self._tail(rank), same_side * self._tail(anomaly_rank), torch.full_like(own, self._log_size)]
-        return torch.stack(out, dim=-1)
+        K = self.task.K
+        products = torch.stack([self.products[0], self.products[1][:, :, :K]], dim=1)
+        lengths = torch.stack(self.lengths, dim=1).unsqueeze(3)
+        others = torch.stack([length[..., :K] for length in self.task.own.lengths], dim=1).unsqueeze(-1)
+        cosines = products / (lengths * others)
+        rest = [self.support_distances.unsqueeze(1), products, lengths.expand_as(products)]
+        return torch.cat([cosines, squash(torch.cat(rest, dim=1))], dim=1)
 
-    def anomaly_columns(self, hidden: Hidden | None = None) -> Tensor:
-        """How much every column tells the anomalies: [R, T, 1 or N, M, 3]."""
-        towards = self._towards_anomaly(hidden)
-        distance = squash((towards / self._moments[1]).abs())
-        tail = self._tail(self._column_rank(self.center + towards))
-        return torch.stack([distance, tail, torch.full_like(tail, self._log_size)], dim=-1)
+    @cached_property
+    def figures(self) -> Tensor:
+        """[R, T, 10, N]: distances to normal and anomalous rows, lengths, how far towards the anomalies, distances to
+        the background."""
+        normal = self.support_distances[:, :, self.task.a :]
+        near = normal.amin(2).clamp_max(LARGEST)
+        figures = [near, self._mean_distance(normal), *self._anomaly_distance(near), *self.lengths, self._along()]
+        return torch.stack([*figures, *self._background_distances()], dim=2)
 
-    def figures(self, x: Tensor, hidden: Hidden | None = None) -> Tensor:
-        """Every row in figures, and the rank of each among those of the background: x [R, T, N, M] -> [R, T, N, 18]."""
-        return self._with_ranks(self._figures(x, hidden))
+    def described_figures(self) -> Tensor:
+        """Figures, and how unusual each is among the background's own: [R, T, 20, N]."""
+        mean, spread = self.task.usual_figures
+        figures = squash(self.figures)
+        return torch.cat([figures, squash((figures - mean) / spread)], dim=2)
 
-    def support_figures(self) -> Tensor:
-        """The same for the support rows, each without itself: [R, T, K, 18]."""
-        # Normal rows are ranked among themselves: the very same numbers, or rounding would break the ties.
-        n, anomalies = self.normal.shape[2], self.hidden_from_support().rows(slice(self.normal.shape[2], None))
-        own = [self._background_figures[:, :, :n], self._figures(self.anomaly, anomalies)]
-        return self._with_ranks(torch.cat(own, dim=2))
+    def _mean_distance(self, distance: Tensor) -> Tensor:
+        """To the normal rows seen. distance: [R, T, n, N] -> [R, T, N]."""
+        if not self.is_own:
+            return distance.mean(2)
+        seen = 1 - self.task.itself[self.task.a : self.task.K, : self.x.shape[-1]]
+        return (distance * seen).sum(2) / seen.sum(0).clamp_min(1)
 
-    def _with_ranks(self, own: Tensor) -> Tensor:
-        values, sorted_ = own.mT.contiguous(), self._sorted_figures
-        rank = (torch.searchsorted(sorted_, values) + torch.searchsorted(sorted_, values, right=True)).mT
-        return torch.cat([squash(own), rank.to(own.dtype) / sorted_.shape[-1] - 1.0], dim=-1)
-
-    def facts(self, hidden: Hidden | None = None) -> Tensor:
-        """What is the same for all rows: the background's size, the width, the share of anomalies, and whether the row
-        sees any: [R, T, 1 or N, 4]."""
-        n, a = self.normal.shape[2], self.anomaly.shape[2]
-        sees = self._sees_anomaly(hidden)
-        width = (self.width.log() / 5)[..., None, None].expand(*self.width.shape, *sees.shape)
-        rest = [torch.full_like(width, self._log_size), width, torch.full_like(width, a / (a + n))]
-        return torch.cat([*rest, sees.expand_as(width)], dim=-1)
-
-    def _figures(self, x: Tensor, hidden: Hidden | None) -> Tensor:
-        """[R, T, N, 9]: distances to normal and anomalous rows, lengths, distances to the nearest background rows."""
-        n = self.normal.shape[2]
-        distance = torch.cat([self._distance(x, self.background)[..., :n], self._distance(x, self.anomaly)], dim=-1)
-        if hidden is not None:
-            distance = distance + LARGEST * hidden.support
-        near = distance[..., :n].amin(-1).clamp_max(LARGEST)
-        figures = [near, self._mean_distance(x, hidden), *self._anomaly_distance(near, distance[..., n:])]
-        figures += [self._length(x), self._length(x - self.center)]
-        return torch.stack([*figures, *self._neighbour_distances(x, hidden)], dim=-1)
-
-    def _mean_distance(self, x: Tensor, hidden: Hidden | None) -> Tensor:
-        n = self.normal.shape[2]
-        distance = self._distance(x, self.background)[..., :n]
-        if hidden is None:
-            return distance.mean(-1)
-        seen = 1 - hidden.support[:, :n]
-        return (distance * seen).sum(-1) / seen.sum(-1).clamp_min(1)
-
-    def _anomaly_distance(self, near: Tensor, distance: Tensor) -> tuple[Tensor, Tensor]:
+    def _anomaly_distance(self, near: Tensor) -> tuple[Tensor, Tensor]:
         """To the nearest anomaly seen, and how many times nearer that is than a normal row; 0 where none is seen."""
-        if distance.shape[-1] == 0:
+        if self.task.a == 0:
             return torch.zeros_like(near), torch.zeros_like(near)
-        nearest = distance.amin(-1)
-        seen = nearest < LARGEST
-        return torch.where(seen, nearest, 0.0), torch.where(seen, near / (nearest + 1e-3), 0.0)
+        nearest = self.support_distances[:, :, : self.task.a].amin(2)
+        ratio = near / (nearest + 1e-3)
+        if self.is_own and self.task.a == 1:
+            seen = 1 - self.task.itself[0, : self.x.shape[-1]]
+            return nearest * seen, ratio * seen
+        return nearest, ratio
 
-    def _neighbour_distances(self, x: Tensor, hidden: Hidden | None) -> list[Tensor]:
-        """Mean distance to the k nearest background rows, in units of what is usual between those."""
-        distance = self._distance(x, self.background)
-        if hidden is not None:
-            distance = distance + LARGEST * hidden.background
-        return [mean / usual for mean, usual in zip(self._nearest(distance), self._usual_distances, strict=True)]
+    def _along(self) -> Tensor:
+        """How far from the centre towards the mean of the anomalies seen, as a length; 0 where none is seen."""
+        task, a = self.task, self.task.a
+        shared = (task.towards_anomaly.mT @ self.centered).squeeze(2)
+        if not self.is_own or a == 0:
+            return shared
+        own = (task.own_towards_anomaly * self.centered[..., :a]).sum(2)
+        return torch.cat([own, shared[..., a:]], dim=-1)
 
-    @cached_property
-    def _usual_distances(self) -> list[Tensor]:
-        """Medians over the background rows, each without itself: [R, T, 1] for every k."""
-        hidden = self.hidden_from_background().background
-        distance = self._distance(self.background, self.background) + LARGEST * hidden
-        return [mean.median(-1, keepdim=True).values.clamp(1e-3, LARGEST) for mean in self._nearest(distance)]
+    def _background_distances(self) -> list[Tensor]:
+        """To the nearest background row, and soft minima of the distances to all, in units h of what is usual.
 
-    def _nearest(self, distance: Tensor) -> list[Tensor]:
-        b = self.background.shape[2]
-        sizes = [min(k, max(b - 1, 1)) for k in NEIGHBOURS]
-        nearest = distance.topk(max(sizes), dim=-1, largest=False).values.clamp_max(LARGEST)
-        return [nearest[..., :size].mean(-1) for size in sizes]
-
-    @cached_property
-    def _background_figures(self) -> Tensor:
-        """The figures of the background rows, each without itself: [R, T, b, 9]."""
-        return self._figures(self.background, self.hidden_from_background())
-
-    @cached_property
-    def _sorted_figures(self) -> Tensor:
-        """[R, T, 9, b]."""
-        return self._background_figures.mT.contiguous().sort(-1).values
-
-    @cached_property
-    def _sorted_columns(self) -> Tensor:
-        """[R, T, M, b]."""
-        return self.background.mT.contiguous().sort(-1).values
-
-    def _column_rank(self, x: Tensor) -> Tensor:
-        """Share of the background's values in the same column that lie below, ties as a half: [R, T, N, M]."""
-        values = x.mT.contiguous()
-        both = torch.searchsorted(self._sorted_columns, values)
-        both = both + torch.searchsorted(self._sorted_columns, values, right=True)
-        return both.mT.to(x.dtype) / (2 * self.background.shape[2])
-
-    def _tail(self, rank: Tensor) -> Tensor:
-        """−log of the share of the background that lies further out."""
-        b = self.background.shape[2]
-        return -((torch.minimum(rank, 1 - rank) * b + 0.5) / (b + 1)).log()
-
-    @cached_property
-    def _moments(self) -> tuple[Tensor, Tensor]:
-        """Mean and spread of the background's columns, [R, T, 1, M] each; the spread is drawn towards 1."""
-        b = self.background.shape[2]
-        mean = self.background.mean(2, keepdim=True)
-        variance = (self.background - mean).square().mean(2, keepdim=True)
-        return mean, ((b * variance + 2) / (b + 2)).sqrt()
-
-    def _sees_anomaly(self, hidden: Hidden | None) -> Tensor:
-        """[1 or N, 1], 1 for rows that see an anomaly."""
-        n, a = self.normal.shape[2], self.anomaly.shape[2]
-        if hidden is None:
-            return self.normal.new_full((1, 1), float(a > 0))
-        return ((1 - hidden.support[:, n:]).sum(-1, keepdim=True) > 0).to(self.normal.dtype)
-
-    def _towards_anomaly(self, hidden: Hidden | None) -> Tensor:
-        """From the normal rows' mean to the mean of the anomalies seen, 0 where there is none: [R, T, 1 or N, M]."""
-        n, a = self.normal.shape[2], self.anomaly.shape[2]
-        if a == 0:
-            return torch.zeros_like(self.center)
-        if hidden is None:
-            return self.anomaly.mean(2, keepdim=True) - self.center
-        seen = 1 - hidden.support[:, n:]
-        mean = seen @ self.anomaly / seen.sum(-1, keepdim=True).clamp_min(1)
-        return (mean - self.center) * self._sees_anomaly(hidden)
-
-    @property
-    def _log_size(self) -> float:
-        return math.log(self.background.shape[2]) / 5
-
-    def _length(self, x: Tensor) -> Tensor:
-        """Root mean square over the columns that count: [..., M] -> [...]."""
-        return (x.square().sum(-1) / self.width.unsqueeze(-1) + TINY).sqrt()
-
-    def _distance(self, x: Tensor, y: Tensor) -> Tensor:
-        """Root mean square difference over the columns that count: [R, T, N, M], [R, T, K, M] -> [R, T, N, K]."""
-        product = x @ y.mT
-        if x is y:
-            product = (product + product.mT) / 2  # nearest neighbours of each other are equally near
-        square = x.square().sum(-1, keepdim=True) + y.square().sum(-1).unsqueeze(-2) - 2 * product
-        return (square / self.width[..., None, None] + TINY).clamp_min(TINY).sqrt()
+        −log of the mean of exp(−d/h), and a quarter of the same for 4d: the further a row, the less it counts.
+        """
+        distance, usual = self.squared_distances[:, :, self.task.a :].sqrt(), self.task.usual
+        near = self.nearest / usual
+        itself = self.task.itself[self.task.a :, : self.x.shape[-1]]
+        seen = (self.task.b - itself.sum(0)).clamp_min(1) if self.is_own else self.task.b
+        closeness = (near.unsqueeze(2) - distance / usual.unsqueeze(-1)).clamp_min(-60).exp()
+        wide, narrow = (part.sum(2).clamp_min(TINY) / seen for part in (closeness, closeness.square().square()))
+        return [near, near - wide.log(), near - narrow.log() / 4]

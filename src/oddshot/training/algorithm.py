@@ -68,10 +68,12 @@ def train(
     device: torch.device | str = "cpu",
     on_epoch: Callable[[Progress], None] | None = None,
     ranks: Ranks | None = None,
+    start: Method | None = None,
 ) -> History:
     """Train R replicas in place, each on its own tasks and from its own seed, and leave each at its best weights.
 
     ranks: processes that all call this with the same arguments and share the work; each ends with the same weights.
+    start: a trained method of the same settings and one replica, from whose weights all go on.
     """
     config, sizes, started = config or TrainingConfig(), sizes or EpisodeSizes(), time.perf_counter()
     ranks = ranks or Ranks()
@@ -87,8 +89,12 @@ def train(
     episodes = Episodes(training, sizes, rule, device, row_noise)
     everyone = [np.arange(len(pool)) for pool in training]
     method.eval()
-    support, query = episodes.draw(everyone, draw_rngs)
-    method.fix_center(support, torch.cat([support.normal, query.normal], dim=2))
+    if start is None:
+        support, query = episodes.draw(everyone, draw_rngs)
+        method.fix_center(support, torch.cat([support.normal, query.normal], dim=2))
+    else:
+        weights = start.state_dict()
+        method.load_state_dict({name: weights[name].expand_as(value) for name, value in method.state_dict().items()})
 
     held_out = validation_episodes(validation, sizes, rule, device, [stream[2] for stream in streams])
     validate = Validator(method, *held_out)

@@ -2,7 +2,7 @@
 
 import gc
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
@@ -25,6 +25,7 @@ class Stepper:
         parameters = list(method.parameters())
         self.learns = bool(parameters)
         self.optimizer = torch.optim.Adam(parameters or [torch.empty(0)], lr=learning_rate, capturable=on_cuda)
+        self.steps = 0
         self.run: Callable[..., Tensor] = self._step
         if ranks.size > 1:
             self.run = self._shared_step
@@ -33,11 +34,12 @@ class Stepper:
 
     def __call__(self, support: Rows, query: Rows) -> Tensor:
         """One step. Returns the loss before it, [R]."""
-        return self.run(*support, *query)
+        support, query, unlabelled = self.method.rehearse(support, query, self.steps)
+        self.steps += 1
+        return self.run(*support, *query, *([] if unlabelled is None else [unlabelled]))
 
     def _step(self, *inputs: Tensor) -> Tensor:
-        support, query = Rows(*inputs[:2]), Rows(*inputs[2:])
-        loss = self.method.loss(support, query)
+        loss = self._loss(inputs)
         self._forget_gradients()
         loss.sum().backward()  # a sum: each replica's gradient is the one it would have alone
         self.optimizer.step()
@@ -51,16 +53,19 @@ class Stepper:
         first, end = self.ranks.part(n_tasks)
         own = [rows[:, first:end] for rows in inputs]
         self._draw_noise_around(first, n_tasks - end)
-        loss = self.method.loss(Rows(*own[:2]), Rows(*own[2:])) * ((end - first) / n_tasks)  # it is a mean over tasks
+        loss = self._loss(own) * ((end - first) / n_tasks)  # it is a mean over tasks
         self._draw_noise_around(0, 0)
         self._forget_gradients()
         loss.sum().backward()
-        parameters = [parameter for group in self.optimizer.param_groups for parameter in group["params"]]
-        for parameter in parameters:
-            parameter.grad = torch.zeros_like(parameter) if parameter.grad is None else parameter.grad
-        self.ranks.add_up([loss, *(parameter.grad for parameter in parameters)])
+        # What a step does not use has no gradient in any process, and Adam leaves it alone.
+        gradients = [parameter.grad for parameter in self.method.parameters() if parameter.grad is not None]
+        self.ranks.add_up([loss, *gradients])
         self.optimizer.step()
         return loss.detach()
+
+    def _loss(self, inputs: Sequence[Tensor]) -> Tensor:
+        unlabelled = inputs[4] if len(inputs) > 4 else None
+        return self.method.loss_with(Rows(*inputs[:2]), Rows(*inputs[2:4]), unlabelled)
 
     def _draw_noise_around(self, before: int, after: int) -> None:
         for network in self.method.networks:

@@ -7,6 +7,7 @@ from pathlib import Path
 from oddshot.data.files import write_bytes
 from oddshot.methods.relative import Relative
 from oddshot.modelfile import HALF_WAY, Model, load_model, to_bytes
+from oddshot.universal.decisions import learn_universal_decisions
 from oddshot.universal.training import UniversalConfig
 
 NAME = "universal"
@@ -22,4 +23,5 @@ def load_universal() -> Model:
 def write_shipped(method: Relative, config: UniversalConfig, path: Path) -> None:
     """Write a model without an encoding: it takes the one of each table that it meets."""
     facts = {"tasks": "synthetic", **dataclasses.asdict(config)}
-    write_bytes(path, to_bytes(Model(method.cpu().eval(), None, HALF_WAY, facts)))
+    decisions = learn_universal_decisions(method.cpu().eval(), config.seed)
+    write_bytes(path, to_bytes(Model(method, None, HALF_WAY, facts, *decisions)))

@@ -18,15 +18,15 @@ from oddshot.universal.prior import Prior
 WIDTHS = (6, 12, 24, 48, 100)  # largest number of columns of the tasks of a step
 NORMAL, ANOMALY, UNLABELLED = (5, 5, 5, 3, 8, 15), (0, 1, 1, 1, 1, 2, 4), (0, 0, 0, 50, 200, 200)
 QUERY = (24, 12)  # normal and anomalous rows that a task is tested on
-WARM_UP = 50  # steps over which the learning rate rises
+WARM_UP = 100  # steps over which the learning rate rises
 
 
 @dataclass(frozen=True)
 class UniversalConfig:
     """How long and with what: chosen on the validation tables named in docs/universal.md."""
 
-    steps: int = 900
-    tasks: int = 48  # of a step with at most 24 columns; fewer where they are wider
+    steps: int = 1000
+    tasks: int = 128  # of a step with at most 24 columns; fewer where they are wider
     learning_rate: float = 1e-3
     weight_decay: float = 1e-4
     seed: int = 0
