@@ -28,12 +28,11 @@ KEY = "oddshot-detector"
 class Fitted:
     """What a detector was fitted with.
 
-    model: None where there was none. labelled, unlabelled: Arrow tables with the same columns, or arrays [n, M] and
-    [u, M]. labels: [n] in {0, 1}. numbers: [n], of the labelled rows among those given to fit. classes: [2], how the
-    labels were written.
+    labelled, unlabelled: Arrow tables with the same columns, or arrays [n, M] and [u, M]. labels: [n] in {0, 1}.
+    numbers: [n], of the labelled rows among those given to fit. classes: [2], how the labels were written.
     """
 
-    model: Model | None
+    model: Model
     false_positive_rate: float | None
     labelled: Any
     unlabelled: Any
@@ -56,9 +55,8 @@ def to_bytes(fitted: Fitted) -> bytes:
         "unlabelled": _as_tensor(to_ipc(as_table(fitted.unlabelled))),
         "labels": torch.from_numpy(fitted.labels),
         "numbers": torch.from_numpy(fitted.numbers),
+        "model": _as_tensor(model_to_bytes(fitted.model)),
     }
-    if fitted.model is not None:
-        tensors["model"] = _as_tensor(model_to_bytes(fitted.model))
     return seal(tensors, header, KEY)
 
 
@@ -67,7 +65,7 @@ def from_bytes(data: bytes) -> Fitted:
     header = read_header(data, KEY, "detector", FORMAT)
     try:
         tensors = parse_tensors(data)
-        model = model_from_bytes(_as_bytes(tensors["model"])) if "model" in tensors else None
+        model = model_from_bytes(_as_bytes(tensors["model"]))
         parts = [from_ipc(_as_bytes(tensors[name]), name) for name in ("labelled", "unlabelled")]
         if not header["named"]:
             parts = [_matrix(part) for part in parts]
