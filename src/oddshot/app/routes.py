@@ -1,6 +1,8 @@
 """The app's addresses: the page, what it asks for, and the files it gives."""
 
 import tempfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -56,9 +58,22 @@ class ColumnsBody(_Body):
 
 def make_app(model: Model, folder: Path | None, host: str, most_bytes: int) -> FastAPI:
     """The whole app. folder: where labels are kept. most_bytes: of an uploaded file."""
-    app = build_app("oddshot", "Label a few rows.", host=host, most_bytes=most_bytes, policy=PAGE, openapi_url=None)
     workspace = Workspace(model, folder)
-    app.state.workspace = workspace
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        yield
+        await run_in_threadpool(workspace.close)
+
+    app = build_app(
+        "oddshot",
+        "Label a few rows.",
+        host=host,
+        most_bytes=most_bytes,
+        policy=PAGE,
+        openapi_url=None,
+        lifespan=lifespan,
+    )
     for add in (_add_tables, _add_views, _add_labels, _add_exports):
         router = APIRouter(prefix="/api", default_response_class=JsonAnswer)
         add(router, workspace)

@@ -101,6 +101,12 @@ class Workspace:
         if thread is not None:
             thread.join()
 
+    def close(self) -> None:
+        """Stop what runs in the background."""
+        self._asked += 1
+        self.wait()
+        self._pool.shutdown()
+
     def _keep(self) -> None:
         now = self.current
         if self.folder is None:
