@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
-.PHONY: demo test lint bench bench-memory clean
+.PHONY: demo test lint bench bench-memory bench-service clean
 
 demo: $(VENV)/.installed  ## train and score on data that ships with scikit-learn
 	$(BIN)/oddshot demo
@@ -22,6 +22,9 @@ bench: $(VENV)/.installed  ## speed, as ratios measured in one run
 
 bench-memory: $(VENV)/.installed  ## the memory of scoring 20 million rows; some minutes
 	$(BIN)/python -m benchmarks memory
+
+bench-service: $(VENV)/.installed  ## the service under wrk; five minutes, a quiet machine
+	$(ONE_THREAD) $(BIN)/python -m benchmarks.service
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)

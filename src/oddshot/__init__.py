@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from oddshot.data.episodes import EpisodeSizes
     from oddshot.data.tables import read_tasks
     from oddshot.data.task import Task
-    from oddshot.detector import FewShotDetector
+    from oddshot.detector import FewShotDetector, load_detector
     from oddshot.errors import InputError
     from oddshot.metatrain import meta_train
     from oddshot.modelfile import Model, load_model
@@ -23,6 +23,7 @@ __all__ = [
     "Model",
     "Task",
     "TrainingConfig",
+    "load_detector",
     "load_model",
     "load_universal",
     "meta_train",
@@ -36,6 +37,7 @@ _HOMES = {
     "Model": "modelfile",
     "Task": "data.task",
     "TrainingConfig": "training",
+    "load_detector": "detector",
     "load_model": "modelfile",
     "load_universal": "universal.shipped",
     "meta_train": "metatrain",

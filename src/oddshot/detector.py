@@ -19,8 +19,11 @@ from torch import Tensor
 
 from oddshot.calibration import Calibration, Decision, check_rate
 from oddshot.data.encoding import Encoding
+from oddshot.data.files import write_bytes
 from oddshot.data.tables.frames import as_table
+from oddshot.data.tables.stacking import stack
 from oddshot.data.task import ANOMALY, NORMAL, UNLABELLED
+from oddshot.detectorfile import Fitted, from_bytes, to_bytes
 from oddshot.errors import InputError
 from oddshot.evidence import gather_evidence
 from oddshot.explanation import Explanation, contributions, fixed_orders, nearest
@@ -81,7 +84,8 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
         labelled = np.flatnonzero(labels != UNLABELLED)
         self._support_numbers, self._support_labels = labelled, labels[labelled]
-        self._adapt(_take(X, labelled), labels[labelled], _take(X, sample_unlabelled(labels)))
+        self._labelled, self._unlabelled = _take(X, labelled), _take(X, sample_unlabelled(labels))
+        self._adapt(self._labelled, labels[labelled], self._unlabelled)
         return self
 
     def score_samples(self, X: Any) -> NDArray[np.float64]:
@@ -171,6 +175,11 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         facts = {"threshold": repr(self.threshold_), "attributes": json.dumps(self.encoding_.names)}
         write_onnx(path, self._folded, facts, rows, self.score_encoded(rows))
 
+    def save(self, path: str | Path) -> None:
+        """Write the fitted detector as one file for `load_detector`: the model, and the rows it was adapted with."""
+        check_is_fitted(self)
+        write_bytes(Path(path), to_bytes(self._fitted()))
+
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
@@ -212,6 +221,17 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                     "tasks as is usual for new ones; its scores may tell little",
                     stacklevel=4,
                 )
+
+    def _fitted(self) -> Fitted:
+        return Fitted(
+            self._given_model(),
+            check_rate(self.false_positive_rate),
+            self._labelled,
+            self._unlabelled,
+            self._support_labels,
+            self._support_numbers,
+            self.classes_,
+        )
 
     def _given_model(self) -> Model:
         return load_universal() if self.model is None else self.model
@@ -262,6 +282,23 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self.n_features_in_ = table.num_columns
             self.feature_names_in_ = np.array(table.column_names, dtype=object)
         return table
+
+
+def load_detector(path: str | Path) -> FewShotDetector:
+    """Read a file that `FewShotDetector.save` wrote and adapt again: on the same machine it gives the same scores."""
+    try:
+        fitted = from_bytes(Path(path).read_bytes())
+        detector = FewShotDetector(fitted.model, fitted.false_positive_rate)
+        others = np.full(len(fitted.unlabelled), UNLABELLED, np.int8)
+        parts = [fitted.labelled, fitted.unlabelled]
+        X = stack(parts) if _is_table(fitted.labelled) else np.concatenate(parts)
+        detector.fit(X, np.append(fitted.labels, others))
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+    detector.classes_, detector._support_numbers = fitted.classes, fitted.numbers
+    return detector
 
 
 def _take(X: Any, rows: NDArray[np.int64]) -> Any:

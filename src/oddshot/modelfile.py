@@ -1,10 +1,7 @@
 """A trained model, on disk and back: one safetensors file with everything that scoring needs, and no pickle."""
 
 import dataclasses
-import hashlib
-import json
 import math
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,7 +10,6 @@ from typing import Any
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load as parse_tensors
-from safetensors.torch import save as serialise_tensors
 from torch import Tensor
 
 from oddshot.calibration import Calibration
@@ -24,10 +20,11 @@ from oddshot.errors import InputError
 from oddshot.familiarity import Familiarity
 from oddshot.methods import find_method
 from oddshot.methods.contract import Method
+from oddshot.sealed import read_header, seal
 
 FORMAT = 2  # 1 has no calibration
+KEY = "oddshot"
 HALF_WAY = 0.25  # threshold where none was learned; scores are squared distances, so this is half the distance
-_NO_DIGEST = "0" * 64  # stands in the file's place for its own SHA-256 while that is computed
 _TYPES: dict[str, type | tuple[type, ...]] = {
     "method": str,
     "config": dict,
@@ -92,7 +89,7 @@ def load_model(path: str | Path, device: str = "cpu") -> Model:
 
 
 def to_bytes(model: Model) -> bytes:
-    """The file's content. The SHA-256 covers every byte of it, with the digest's own place filled with zeros."""
+    """The file's content."""
     method = model.method
     header = {
         "format": FORMAT,
@@ -106,21 +103,14 @@ def to_bytes(model: Model) -> bytes:
         "calibration": None if model.calibration is None else model.calibration.to_dict(),
         "familiarity": None if model.familiarity is None else model.familiarity.to_dict(),
     }
-    metadata = {"oddshot": json.dumps(header, sort_keys=True), "sha256": _NO_DIGEST}
     tensors = {name: value.detach().cpu().contiguous() for name, value in method.state_dict().items()}
-    data = _with_metadata(serialise_tensors(tensors), metadata)
-    return data.replace(_quoted(_NO_DIGEST), _quoted(hashlib.sha256(data).hexdigest()), 1)
+    return seal(tensors, header, KEY)
 
 
 def from_bytes(data: bytes) -> Model:
     """The model in a file's content."""
-    header, digest = _read_header(data)
+    header = read_header(data, KEY, "model", FORMAT)
     version = header.get("format")
-    if isinstance(version, int) and version > FORMAT:
-        raise InputError(f"model of format {version}, written by a newer oddshot; this one reads up to {FORMAT}")
-    blank = data.replace(_quoted(digest), _quoted(_NO_DIGEST), 1)
-    if hashlib.sha256(blank).hexdigest() != digest:
-        raise InputError("the model file is damaged (its SHA-256 does not match)")
     try:
         if version not in (1, FORMAT):
             raise ValueError(f"format is {version!r}")
@@ -164,30 +154,3 @@ def _build_method(header: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> M
             raise ValueError(f"{name} holds NaN or infinity")
     method.load_state_dict(tensors, assign=True)
     return method.eval()
-
-
-def _with_metadata(data: bytes, metadata: Mapping[str, str]) -> bytes:
-    """The serialised tensors with metadata in the header; safetensors itself would write it in random order."""
-    length = int.from_bytes(data[:8], "little")
-    header = json.dumps({"__metadata__": metadata, **json.loads(data[8 : 8 + length])}).encode()
-    header += b" " * (-len(header) % 8)  # the tensors stay aligned
-    return len(header).to_bytes(8, "little") + header + data[8 + length :]
-
-
-def _read_header(data: bytes) -> tuple[dict[str, Any], str]:
-    """Our part of the safetensors header, and the digest it states."""
-    try:
-        length = int.from_bytes(data[:8], "little")
-        if not 0 < length <= len(data) - 8:
-            raise ValueError("cut short")
-        metadata = json.loads(data[8 : 8 + length])["__metadata__"]
-        header, digest = json.loads(metadata["oddshot"]), metadata["sha256"]
-    except (ValueError, KeyError, TypeError, RecursionError):
-        raise InputError("not an oddshot model file, or one that was cut short") from None
-    if not isinstance(header, dict) or not isinstance(digest, str) or not re.fullmatch("[0-9a-f]{64}", digest):
-        raise InputError("not an oddshot model file")
-    return header, digest
-
-
-def _quoted(digest: str) -> bytes:
-    return f'"{digest}"'.encode()

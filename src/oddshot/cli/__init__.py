@@ -12,6 +12,7 @@ from oddshot.cli.data import data_app
 from oddshot.cli.demo import demo
 from oddshot.cli.info import info
 from oddshot.cli.score import score
+from oddshot.cli.serve import serve
 from oddshot.cli.train import train
 from oddshot.errors import InputError
 
@@ -27,7 +28,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for command in (demo, train, score, info):
+for command in (demo, train, score, info, serve):
     app.command()(command)
 app.add_typer(data_app, name="data")
 app.add_typer(bench_app, name="bench")

@@ -1,0 +1,51 @@
+"""`oddshot serve`: a REST service that adapts and scores."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from oddshot.errors import InputError
+
+
+def serve(
+    model: Annotated[
+        Path | None, typer.Argument(help="A file that `oddshot train` wrote; without one, the model that ships.")
+    ] = None,
+    host: Annotated[str, typer.Option(help="Address to listen on; a public one needs --token.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="0 takes any free one.")] = 8000,
+    token: Annotated[
+        str | None,
+        typer.Option(
+            envvar="ODDSHOT_TOKEN", help="Clients must send it: Authorization: Bearer TOKEN.", show_envvar=True
+        ),
+    ] = None,
+    store: Annotated[
+        Path | None, typer.Option(help="SQLite file that keeps adapted detectors, so that a restart loses none.")
+    ] = None,
+    workers: Annotated[int, typer.Option(help="Processes that share the work: as many as cores, at most.")] = 1,
+    most_detectors: Annotated[int, typer.Option(help="Adapted detectors kept in memory.")] = 1_000,
+    hours_kept: Annotated[float, typer.Option(help="How long after its last use a detector is kept.")] = 168.0,
+) -> None:
+    """Serve a model over HTTP: POST /v1/adapt, POST /v1/score, GET /v1/model, /healthz, /metrics, /openapi.json.
+
+    Logs are JSON lines on stderr. SIGTERM or Ctrl-C finishes what is under way.
+
+    Example: oddshot serve fleet.safetensors --store detectors.sqlite
+    """
+    from oddshot.web.address import check_address
+
+    check_address(host, token)
+    if workers < 1 or most_detectors < 1 or not hours_kept > 0:
+        raise InputError("--workers and --most-detectors must be at least 1, and --hours-kept above 0")
+    try:
+        from oddshot.service.workers import Settings, run_service
+    except ImportError as error:
+        if error.name not in ("fastapi", "uvicorn"):
+            raise
+        raise InputError(f"oddshot serve needs {error.name}: pip install 'oddshot[app]'") from None
+    from oddshot.service.limits import Limits
+
+    limits = Limits(most_detectors=most_detectors, seconds_kept=hours_kept * 3600)
+    settings = Settings(model, host, token, limits, store)
+    run_service(settings, port, workers, lambda url: typer.echo(f"listening on {url}"))

@@ -1,0 +1,68 @@
+"""A task's support: the rows that a detector is adapted with, and the name that they give it."""
+
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from oddshot.calibration import check_rate
+from oddshot.data.tables.ipc import to_ipc
+from oddshot.data.tables.labels import parse_labels
+from oddshot.data.task import NORMAL, UNLABELLED
+from oddshot.errors import InputError
+from oddshot.scorer import sample_unlabelled
+from oddshot.service.limits import Limits
+from oddshot.service.rows import ArrowRows, Rows
+
+
+@dataclass(frozen=True)
+class Support:
+    """table: an Arrow table of n rows. labels: [n], 1 = anomaly, 0 = normal, -1 = unlabelled, a thousand at most."""
+
+    table: Any
+    labels: NDArray[np.int8]
+    false_positive_rate: float | None = None
+
+    def name(self, model: str) -> str:
+        """The same for the same support and model, and for no other. model: its digest."""
+        settings = json.dumps([model, self.false_positive_rate, self.labels.tolist()])
+        return hashlib.sha256(settings.encode() + to_ipc(self.table)).hexdigest()[:32]
+
+
+def make_support(rows: Rows, labels: NDArray[np.int8], rate: Any, limits: Limits) -> Support:
+    """Checked, and without the unlabelled rows that no detector would look at."""
+    labelled = int((labels != UNLABELLED).sum())
+    if labelled > limits.most_labelled:
+        raise InputError(f"support: {labelled:,} labelled rows; at most {limits.most_labelled:,} are taken")
+    if not (labels == NORMAL).any():
+        raise InputError("support: no row is labelled normal (0); at least one is needed")
+    if isinstance(rate, bool):
+        raise InputError("false_positive_rate is true or false; it must be a number")
+    used = np.sort(np.append(np.flatnonzero(labels != UNLABELLED), sample_unlabelled(labels)))
+    return Support(rows.table().take(used).combine_chunks(), labels[used], check_rate(rate))
+
+
+def labels_from_json(labels: Any, n_rows: int) -> NDArray[np.int8]:
+    """1, 0, -1 or null, one for each row: [n_rows]."""
+    if not isinstance(labels, list):
+        raise InputError("labels is not a list; expected 1, 0, -1 or null for each row")
+    if len(labels) != n_rows:
+        raise InputError(f"there are {n_rows} rows and {len(labels)} labels")
+    for number, label in enumerate(labels, 1):
+        if label is not None and (type(label) not in (int, float) or label not in (0, 1, -1)):
+            raise InputError(f"label {number} is not 1 (anomaly), 0 (normal), -1 or null (unlabelled)")
+    return np.array([UNLABELLED if label is None else label for label in labels], np.int8)
+
+
+def split_labels(rows: ArrowRows, label: str) -> tuple[ArrowRows, NDArray[np.int8]]:
+    """The rows without their column of labels, and the labels: [n]."""
+    if label not in rows.names:
+        raise InputError(f"rows: no column {label[:60]!r}, which should hold the labels")
+    if len(rows.names) == 1:
+        raise InputError("rows: no columns beside the labels")
+    labels = parse_labels(rows.content[label], where="rows", name=label)
+    content = rows.content.drop_columns([label])
+    return ArrowRows(content, tuple(content.column_names)), labels

@@ -1,0 +1,1 @@
+"""What the app and the service share: who may enter, how much, and how mistakes are answered."""

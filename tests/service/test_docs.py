@@ -1,0 +1,46 @@
+"""The examples of docs/service.md work, with the fields that it shows."""
+
+import re
+from pathlib import Path
+
+import httpx
+import pyarrow as pa
+import pytest
+
+from tests.service.samples import post_json, service
+from tests.web.servers import running
+
+TEXT = (Path(__file__).parents[2] / "docs" / "service.md").read_text()
+BODIES = re.findall(r"-d '(\{.*?\})'", TEXT, re.DOTALL)
+ANSWERS = re.findall(r"```\n(\{\"id.*?)```", TEXT, re.DOTALL)
+
+
+@pytest.fixture(scope="module")
+def url():
+    with running(service()) as address:
+        yield address
+
+
+def fields(text):
+    return re.findall(r'"(\w+)": ', re.sub(r'"columns": \{.*?\}', '"columns": ', text))
+
+
+def test_curl(url):
+    with httpx.Client(base_url=url, timeout=30) as client:
+        summary = post_json(client, "/v1/adapt", BODIES[0].encode()).json()
+        assert list(summary) == fields(ANSWERS[0])
+        answer = post_json(client, "/v1/score", BODIES[1].replace("…", summary["id"]).encode()).json()
+        assert list(answer) == fields(ANSWERS[1])
+        low, high = answer["scores"]
+        assert low < high
+        assert answer["anomalies"] == [0, 1]
+
+
+def test_python(url):
+    code = re.search(r"```python\n(.*?)```", TEXT, re.DOTALL).group(1)
+    names = {}
+    exec(code.replace("http://127.0.0.1:8000", url), names)
+    table = pa.ipc.open_stream(names["answer"].content).read_all()
+    assert table.column_names == ["score", "probability", "anomaly"]
+    assert table.num_rows == 2
+    names["service"].close()

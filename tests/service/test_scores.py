@@ -1,0 +1,189 @@
+"""The service gives what the library gives, by every way in."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import httpx
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from oddshot import FewShotDetector
+from oddshot.data.tables.ipc import from_ipc
+from oddshot.service.requests import ARROW
+from oddshot.universal.shipped import load_universal
+from tests.fleets import labels, mixed, numbers, small_model
+from tests.service.samples import (
+    NAMES,
+    adapted,
+    mixed_support,
+    number_support,
+    post_arrow,
+    post_json,
+    records,
+    service,
+    table,
+)
+from tests.web.servers import running
+
+NEW = numbers(7, 30)
+
+
+@pytest.fixture(scope="module")
+def client():
+    with running(service()) as url, httpx.Client(base_url=url, timeout=30) as one:
+        yield one
+
+
+@pytest.fixture(scope="module")
+def expected():
+    X = table(numbers(1, 12))
+    return FewShotDetector(load_universal()).fit(X, labels(12))
+
+
+def close(found, detector, X):
+    np.testing.assert_allclose(found, detector.score_samples(X), rtol=1e-4, atol=1e-6)
+
+
+def test_by_id_in_order_and_by_name(client, expected):
+    name = adapted(client)
+    for content in (
+        {"columns": NAMES, "rows": NEW.tolist()},
+        {"columns": NAMES[::-1], "rows": NEW[:, ::-1].tolist()},
+        {"rows": [dict(zip(NAMES, row, strict=True)) for row in NEW.tolist()]},
+    ):
+        answer = post_json(client, "/v1/score", {"id": name, **content}).json()
+        close(answer["scores"], expected, table(NEW))
+        assert answer["threshold"] == pytest.approx(expected.threshold_)
+        assert answer["anomalies"] == expected.predict(table(NEW)).tolist()
+        p = expected.probability_of(np.array(answer["scores"]))
+        assert answer["probabilities"] == (None if p is None else pytest.approx(p.tolist()))
+
+
+def test_support_inline(client, expected):
+    content = {"support": number_support(), "columns": NAMES, "rows": NEW.tolist()}
+    close(post_json(client, "/v1/score", content).json()["scores"], expected, table(NEW))
+
+
+def test_the_same_support_has_the_same_id(client):
+    first, again = adapted(client), adapted(client)
+    other = adapted(client, {**number_support(), "labels": [0, *number_support()["labels"][1:]]})
+    assert first == again != other
+    by_name = {
+        "rows": [dict(zip(NAMES, row, strict=True)) for row in number_support()["rows"]],
+        "labels": number_support()["labels"],
+    }
+    assert adapted(client, by_name) == first
+    arrow = post_arrow(client, "/v1/adapt", table(numbers(1, 12), fault=labels(12)), label="fault").json()
+    assert arrow["id"] == first
+
+
+@pytest.mark.parametrize("n", [1, 30, 300, 5000])
+def test_arrow_in_arrow_out(client, expected, n):
+    name, X = adapted(client), numbers(5, n)
+    answer = post_arrow(client, "/v1/score", table(X), accept=ARROW, id=name)
+    assert answer.headers["content-type"] == ARROW
+    found = from_ipc(answer.content)
+    assert found.schema == pa.schema([("score", pa.float64()), ("probability", pa.float64()), ("anomaly", pa.int8())])
+    close(found["score"].to_numpy(), expected, table(X))
+    as_json = post_arrow(client, "/v1/score", table(X), id=name).json()
+    np.testing.assert_allclose(as_json["scores"], found["score"].to_numpy(), rtol=1e-6)
+
+
+def test_arrow_with_the_labels_of_some_rows(client):
+    X, y = numbers(3, 40), labels(40)
+    some = np.where(np.arange(40) < 10, y, -1).astype(np.int8)
+    detector = FewShotDetector(load_universal()).fit(table(X), some)
+    answer = post_arrow(client, "/v1/score", table(X, fault=some), label="fault").json()
+    close(answer["scores"], detector, table(X))
+    text = pa.array(["1", "0", ""] + [None] * 37)
+    assert post_arrow(client, "/v1/score", table(X, fault=text), label="fault").status_code == 200
+
+
+def test_columns_of_every_kind(client):
+    support = mixed_support()
+    name = adapted(client, support)
+    new = records(mixed(6, 10))
+    answer = post_json(client, "/v1/score", {"id": name, "rows": new}).json()
+    as_table = pa.table({name: [row[name] for row in support["rows"]] for name in support["rows"][0]})
+    detector = FewShotDetector(load_universal()).fit(as_table, support["labels"])
+    close(answer["scores"], detector, pa.table({name: [row[name] for row in new] for name in new[0]}))
+
+
+def test_missing_values_in_both_forms(client, expected):
+    name, X = adapted(client), NEW.copy()
+    X[3, 1] = np.nan
+    rows = [[None if np.isnan(cell) else cell for cell in row] for row in X.tolist()]
+    found = post_json(client, "/v1/score", {"id": name, "columns": NAMES, "rows": rows}).json()["scores"]
+    close(found, expected, table(X))
+    np.testing.assert_allclose(post_arrow(client, "/v1/score", table(X), id=name).json()["scores"], found, rtol=1e-4)
+    nulls = pa.table({key: pa.array(X[:, j], from_pandas=True) for j, key in enumerate(NAMES)})
+    np.testing.assert_allclose(post_arrow(client, "/v1/score", nulls, id=name).json()["scores"], found, rtol=1e-4)
+
+
+def test_many_clients_at_once_get_their_own_scores(client, expected):
+    name, X = adapted(client), numbers(11, 400)
+    wanted = expected.score_samples(table(X))
+
+    def ask(part):
+        content = {"id": name, "columns": NAMES, "rows": X[part].tolist()}
+        return post_json(client, "/v1/score", content).json()["scores"]
+
+    parts = [slice(k, k + 1 + k % 40) for k in range(0, 360, 3)]
+    with ThreadPoolExecutor(16) as pool:
+        for part, found in zip(parts, pool.map(ask, parts), strict=True):
+            np.testing.assert_allclose(found, wanted[part], rtol=1e-4, atol=1e-6)
+    lines = client.get("/metrics").text.splitlines()
+    calls = next(int(line.split()[1]) for line in lines if line.startswith("oddshot_scoring_calls_total"))
+    requests = sum(int(line.split()[1]) for line in lines if 'requests_total{route="/v1/score"' in line)
+    assert calls < requests  # some were scored together
+
+
+def test_a_rate_needs_a_calibration_and_is_kept():
+    model = small_model()
+    assert model.calibration is not None
+    X = numbers(1, 20)
+    support = {"columns": ["x0", "x1", "x2"], "rows": X.tolist(), "labels": labels(20).tolist()}
+    with running(service(model)) as url, httpx.Client(base_url=url) as one:
+        strict = post_json(one, "/v1/adapt", {**support, "false_positive_rate": 0.001}).json()
+        loose = post_json(one, "/v1/adapt", {**support, "false_positive_rate": 0.5}).json()
+        assert strict["threshold"] > loose["threshold"]
+        assert (strict["false_positive_rate"], strict["calibrated"]) == (0.001, True)
+        content = {"id": loose["id"], "columns": ["x0", "x1", "x2"], "rows": X.tolist()}
+        answer = post_json(one, "/v1/score", content).json()
+        detector = FewShotDetector(model, 0.5).fit(pa.table({f"x{j}": X[:, j] for j in range(3)}), labels(20))
+        wanted = detector.predict_proba(pa.table({f"x{j}": X[:, j] for j in range(3)}))[:, 1]
+        np.testing.assert_allclose(answer["probabilities"], wanted, rtol=1e-3)
+
+
+def test_notes_tell_what_the_library_warns_of(client):
+    far = {"columns": ["x0", "x1", "x2"], "rows": (numbers(1, 20) * 1e9).tolist(), "labels": labels(20).tolist()}
+    with running(service(small_model())) as url, httpx.Client(base_url=url) as one:
+        summary = post_json(one, "/v1/adapt", far).json()
+    assert any("the model knows no such task" in note for note in summary["notes"])
+    assert summary["familiarity"] < 0.001
+
+
+def test_columns_of_no_use_are_named(client):
+    support = {"rows": [{"a": 1.0, "b": None}, {"a": 2.0, "b": None}, {"a": 9.0, "b": None}], "labels": [0, 0, 1]}
+    summary = post_json(client, "/v1/adapt", support).json()
+    assert list(summary["dropped"]) == ["b"]
+    for row in ({"a": 1.0}, {"a": 1.0, "b": "anything"}, {"b": 3, "a": 1.0}):
+        answer = post_json(client, "/v1/score", {"id": summary["id"], "rows": [row]})
+        assert answer.status_code == 200
+
+
+@pytest.mark.parametrize("limit", [0.0, 1e9])
+def test_in_the_loop_and_in_a_thread(expected, monkeypatch, limit):
+    monkeypatch.setattr("oddshot.service.batching.LOOP_SECONDS", limit)
+    X = numbers(11, 400)
+    wanted = expected.score_samples(table(X))
+    with running(service()) as url, httpx.Client(base_url=url, timeout=30) as one:
+        name = adapted(one)
+        parts = [slice(k, k + 1 + k % 40) for k in range(0, 360, 9)]
+
+        def ask(part):
+            return post_arrow(one, "/v1/score", table(X[part]), id=name).json()["scores"]
+
+        with ThreadPoolExecutor(8) as pool:
+            for part, found in zip(parts, pool.map(ask, parts), strict=True):
+                np.testing.assert_allclose(found, wanted[part], rtol=1e-4, atol=1e-6)
