@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
-.PHONY: demo test lint bench bench-memory bench-service clean
+.PHONY: demo test lint bench bench-memory bench-service bench-app clean
 
 demo: $(VENV)/.installed  ## train and score on data that ships with scikit-learn
 	$(BIN)/oddshot demo
@@ -25,6 +25,9 @@ bench-memory: $(VENV)/.installed  ## the memory of scoring 20 million rows; some
 
 bench-service: $(VENV)/.installed  ## the service under wrk; five minutes, a quiet machine
 	$(ONE_THREAD) $(BIN)/python -m benchmarks.service
+
+bench-app: $(VENV)/.installed  ## how long a person waits for the app; a minute, a quiet machine
+	$(BIN)/python -m benchmarks.app
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from benchmarks.timing import Verdict
 
-NAMES = ("cold_start", "projection", "training_step", "training", "adaptation", "scoring", "encoding")
+NAMES = ("cold_start", "projection", "training_step", "training", "adaptation", "scoring", "relative", "encoding")
 SLOW = ("memory",)  # only when asked for
 REPORT = Path(__file__).parent / "report.json"
 

@@ -102,6 +102,9 @@ def test_decisions_are_consistent(t, n_anomaly, signed):
     decision = made_calibration(signed).decide(one_task(made_episodes(3, 400, n_anomaly, signed=signed).evidence, t))
     cuts = [decision.threshold(rate) for rate in np.linspace(RATES[0], RATES[-1], 30)]
     assert (np.diff(cuts) <= 0).all()
+    back = [decision.threshold(decision.rate(cut)) for cut in cuts]  # cuts, since two rates may have the same one
+    np.testing.assert_allclose(back, cuts, rtol=1e-6, atol=1e-9)
+    assert (decision.rate(1e300), decision.rate(-1e300)) == pytest.approx((RATES[0], RATES[-1]))
     assert decision.probability(np.array([decision.threshold()]))[0] == pytest.approx(0.5)
     scores = np.concatenate([-np.logspace(30, -6, 30), [0.0], np.logspace(-6, 30, 30)])
     p = decision.probability(scores)

@@ -124,6 +124,15 @@ def test_suggestions_are_different_rows_of_which_it_is_unsure(model):
             detector.suggest(X, n)
 
 
+@pytest.mark.parametrize("method", ["eigen", "relative"])
+def test_scores_are_squared_distances_from_the_centre_in_the_projected_space(method):
+    detector, X = FewShotDetector(small_model(method)).fit(numbers(9)[:10], labels(10)), numbers(8)
+    projected = detector.project_encoded(detector.encoding_.transform(X))
+    np.testing.assert_allclose((projected**2).sum(axis=1), detector.score_samples(X), rtol=1e-4, atol=1e-9)
+    other = FewShotDetector(small_model("lr")).fit(numbers(9)[:10], labels(10))
+    assert other.project_encoded(other.encoding_.transform(X)) is None
+
+
 def test_suggestions_are_those_of_a_loop():
     model, X = small_model(), numbers(8)
     detector = FewShotDetector(model).fit(numbers(9)[:10], labels(10))

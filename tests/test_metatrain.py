@@ -8,7 +8,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oddshot import EpisodeSizes, FewShotDetector, InputError, Task, meta_train
+from oddshot import EpisodeSizes, FewShotDetector, InputError, Task, TrainingConfig, load_universal, meta_train
 from oddshot.metatrain import best_threshold, find_threshold, fit_encoding, usable_tasks
 from oddshot.methods.contract import Rows
 from oddshot.methods.wonn import WoNN, WoNNConfig
@@ -237,3 +237,23 @@ def test_any_table_goes_all_the_way_and_back(make, method, seed):
     assert np.isfinite(before).all()
     assert (before >= 0).all()
     np.testing.assert_array_equal(before, after)
+
+
+def test_training_goes_on_from_a_model_of_the_same_method_and_keeps_its_settings():
+    shipped = load_universal()
+    model = meta_train(fleet(), start=shipped, sizes=SIZES, training=SHORT, device="cpu", progress=False)
+    assert model.method.config == shipped.method.config
+    assert model.encoding is not None
+    before, after = shipped.method.state_dict(), model.method.state_dict()
+    assert torch.equal(before["center"], after["center"])  # it is not fixed anew
+    first = meta_train(fleet(), start=shipped, sizes=SIZES, training=TrainingConfig(epochs=1, learning_rate=1e-9),
+                       device="cpu", progress=False)  # fmt: skip
+    for name, value in first.method.state_dict().items():
+        torch.testing.assert_close(value, before[name], atol=1e-6, rtol=1e-6)
+
+
+def test_a_start_of_another_method_or_with_other_settings_is_refused():
+    with pytest.raises(InputError, match="the model to start from is of method 'relative', not 'eigen'"):
+        meta_train(fleet(), method="eigen", start=load_universal(), sizes=SIZES)
+    with pytest.raises(InputError, match="units: settings are those of the model to start from"):
+        learn(fleet(), start=load_universal(), units=8)

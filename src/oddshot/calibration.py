@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
-from scipy.special import expit, ndtri
+from scipy.special import expit, ndtr, ndtri
 
 from oddshot.errors import InputError
 from oddshot.evidence import Evidence
@@ -51,6 +51,11 @@ class Decision:
         else:
             v = np.interp(ndtri(rate), ndtri(RATES), self.cuts)
         return float(self.scale * np.sinh(np.clip(v, -FARTHEST, FARTHEST)))
+
+    def rate(self, threshold: float) -> float:
+        """The share of normal rows expected above a score, within RATES: `threshold` the other way round."""
+        v = np.arcsinh(threshold / self.scale)
+        return float(ndtr(np.interp(v, self.cuts[::-1], ndtri(RATES)[::-1])))
 
     def probability(self, scores: Array) -> Array:
         """Of an anomaly, where normal and anomalous rows are met equally often: [n] -> [n]."""

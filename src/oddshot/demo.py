@@ -20,9 +20,9 @@ from oddshot.training import Progress, TrainingConfig, evaluate, train, validati
 from oddshot.universal.shipped import load_universal
 
 KNOWN, NEW = range(6), range(6, 10)  # digits: one is normal in each task, the others of its group are anomalies
-COPIES = 16  # episodes of each task in a training step
+COPIES = 32  # episodes of each task in an epoch
 EPISODES = 200  # that every method meets, of each group
-CONFIG = TrainingConfig(epochs=60, patience=20)
+CONFIG = TrainingConfig(epochs=10, patience=5, batch_size=48)
 RIVALS = {"one-class SVM": "osvm", "logistic regression": "lr"}
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
+import torch
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 from scipy.special import expit
@@ -125,6 +126,19 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """The probability of an anomaly for each score of this task, [n]; None without a calibration."""
         return None if self._decision is None else self._decision.probability(scores)
 
+    def false_positive_rate_of(self, threshold: float) -> float | None:
+        """The share of normal rows expected above a score, from 0.001 to 0.5; None without a calibration."""
+        return None if self._decision is None else self._decision.rate(threshold)
+
+    def project_encoded(self, rows: NDArray[np.float32]) -> NDArray[np.float64] | None:
+        """Where encoded rows lie in the projected space, seen from the centre (Fig. 2c): [n, K]; None without one."""
+        project = getattr(self._score, "project", None)
+        if project is None:
+            return None
+        with torch.no_grad():
+            projected: NDArray[np.float64] = project(as_rows(rows, device_of(self._method)))[0, 0].cpu().numpy()
+        return projected
+
     def explain(self, X: Any, neighbours: int = 5) -> Explanation:
         """Why rows have their scores: what each column adds, and the nearest labelled rows (so many at most).
 
@@ -155,12 +169,15 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if not isinstance(n, int | np.integer) or n < 1:
             raise InputError(f"n is {n!r}; it must be a whole number from 1 up")
         rows = self.encoding_.transform(self._check(X, reset=False), "X")
-        scores = self.score_encoded(rows)
+        return self.suggest_encoded(rows, self.score_encoded(rows), int(n))
+
+    def suggest_encoded(self, rows: NDArray[np.float32], scores: NDArray[np.float64], n: int) -> NDArray[np.int64]:
+        """`suggest` for encoded rows whose scores are known: [N, n_attributes], [N] -> [n]."""
         p = self.probability_of(scores)
         if p is None:  # as sure as a score is far from the threshold, among these scores
             beyond = scores - self.threshold_
             p = expit(beyond / (float(np.median(np.abs(beyond))) or 1.0))
-        return choose_rows(rows, p, self._support, int(n))
+        return choose_rows(rows, p, self._support, n)
 
     def export_onnx(self, path: str | Path) -> None:
         """Write the adapted scorer as an ONNX file, checked with onnxruntime; where its scores differ, nothing.

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from oddshot.methods.contract import Rows, ScoreFunction
 
-MOST_SCORED = 200  # unlabelled rows whose scores are looked at
+MOST_SCORED = 200  # rows of each kind whose scores are looked at
 
 Scores = NDArray[np.float64]
 
@@ -18,9 +18,8 @@ Scores = NDArray[np.float64]
 class Evidence:
     """Of T adapted tasks with supports of the same size.
 
-    normal: [T, n] and anomaly: [T, a], scores of the labelled rows. unlabelled: [T, u], scores of unlabelled rows, at
-    most MOST_SCORED of them. representation: [T, H], the task representation r where the method has one. n_unlabelled:
-    rows adapted with.
+    normal: [T, n], anomaly: [T, a] and unlabelled: [T, u], scores of such rows, at most MOST_SCORED of each.
+    representation: [T, H], the task representation r where the method has one. n_unlabelled: rows adapted with.
     """
 
     normal: Scores
@@ -45,12 +44,15 @@ def gather_evidence(score: ScoreFunction, support: Rows, unlabelled: Tensor | No
     """score: what a method gave for this support, of one replica, and these unlabelled rows, [1, T, u, M]."""
     # A row in the support scores lower than one that is not. Held out in turn they would not, but the thresholds were
     # no better for it (results/universal/DECISIONS.md), and adaptation would cost several times as much.
-    others = None if unlabelled is None else unlabelled[:, :, _spaced(unlabelled.shape[2], MOST_SCORED)]
+    parts = [support.normal, support.anomaly, support.normal[:, :, :0] if unlabelled is None else unlabelled]
+    some = [rows[:, :, _spaced(rows.shape[2], MOST_SCORED)] for rows in parts]
+    scores = _numpy(score(torch.cat(some, dim=2)))
+    normal, anomaly, others = np.split(scores, np.cumsum([rows.shape[2] for rows in some[:2]]), axis=1)
     r = representation_of(score)
     return Evidence(
-        normal=_numpy(score(support.normal)),
-        anomaly=_numpy(score(support.anomaly)),
-        unlabelled=np.empty((support.normal.shape[1], 0)) if others is None else _numpy(score(others)),
+        normal=normal,
+        anomaly=anomaly,
+        unlabelled=others,
         representation=None if r is None else _numpy(r),
         n_unlabelled=0 if unlabelled is None else unlabelled.shape[2],
     )

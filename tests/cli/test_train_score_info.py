@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from oddshot import FewShotDetector, load_model, meta_train, read_tasks
+from oddshot import FewShotDetector, load_model, load_universal, meta_train, read_tasks
 from oddshot.cli import main
 from oddshot.modelfile import to_bytes
 from tests.fleets import SHORT, SIZES, labels, mixed, small_model
@@ -146,6 +146,17 @@ def test_score_works_without_a_model(folder, oddshot):
     assert oddshot(*score(model=None))[0] == 0
     fitted = FewShotDetector().fit(mixed(9, 10), labels(10))
     np.testing.assert_allclose(pd.read_csv("scores.csv")["score"], fitted.score_samples(mixed(7, 30)), rtol=1e-4)
+
+
+def test_training_goes_on_from_the_model_that_ships_or_from_a_file(folder, oddshot, refusal):
+    small = [option for option in SMALL if option != "--units=16"]
+    command = ("train", "fleet/*.csv", "--label", "fault", *small)
+    for start, out in (("universal", "first.safetensors"), ("first.safetensors", "second.safetensors")):
+        assert oddshot(*command, "--from", start, "--out", out)[0] == 0
+        assert load_model(out).method.config == load_universal().method.config
+    assert "missing.safetensors: cannot be read" in refusal(*command, "--from", "missing.safetensors", "--out", "x")
+    wrong = refusal(*command, "--from", "universal", "--method", "eigen", "--out", "x")
+    assert "the model to start from is of method 'relative', not 'eigen'" in wrong
 
 
 def test_info_tells_what_the_file_holds(folder, oddshot):

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from oddshot.methods.contract import Rows, minus_smooth_auc
-from oddshot.methods.relative import Relative, RelativeConfig
+from oddshot.methods.relative import MOST_LABELLED, Relative, RelativeConfig
 from oddshot.model.curves import KNOTS
 from oddshot.model.relations import LARGEST
 from tests import references
@@ -268,3 +268,13 @@ def test_names_and_shapes_of_the_weights_stay_as_trained_models_have_them():
     }
     assert {name: shapes[name] for name in own} == own
     assert len(shapes) == 24
+
+
+@torch.no_grad()
+def test_of_many_labelled_rows_so_many_are_looked_at():
+    method, (normal, anomaly) = build("relative"), random_rows(1, n_normal=500, n_anomaly=90)
+    query, most = random_rows(2).joined(), MOST_LABELLED
+    chosen = [torch.linspace(0, n - 1, most).round().long() for n in (500, 90)]
+    thinned = Rows(normal[:, :, chosen[0]], anomaly[:, :, chosen[1]])
+    assert len(set(chosen[1].tolist())) == most
+    torch.testing.assert_close(method.adapt(Rows(normal, anomaly))(query), method.adapt(thinned)(query))

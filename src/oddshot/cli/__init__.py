@@ -7,6 +7,7 @@ from typing import NoReturn, TextIO
 
 import typer
 
+from oddshot.cli.app import app_command
 from oddshot.cli.bench import bench_app
 from oddshot.cli.data import data_app
 from oddshot.cli.demo import demo
@@ -30,6 +31,7 @@ app = typer.Typer(
 )
 for command in (demo, train, score, info, serve):
     app.command()(command)
+app.command("app")(app_command)
 app.add_typer(data_app, name="data")
 app.add_typer(bench_app, name="bench")
 

@@ -139,11 +139,11 @@ class Method(nn.Module, ABC):
 
         Here the means of the support rows; without anomalies, four standard deviations above the normal rows.
         """
-        normal = score(support.normal)
-        low = normal.mean(-1)
+        n, scores = support.normal.shape[2], score(support.joined())
+        low = scores[..., :n].mean(-1)
         if support.anomaly.shape[2] == 0:
-            return low, low + 4 * normal.std(-1, correction=0)
-        return low, score(support.anomaly).mean(-1)
+            return low, low + 4 * scores.std(-1, correction=0)
+        return low, scores[..., n:].mean(-1)
 
     def loss(self, support: Rows, query: Rows) -> Tensor:
         """[R], minus the smooth AUC of the queries, mean over tasks (Alg. 1, line 8)."""

@@ -9,13 +9,15 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from oddshot.methods.contract import Distance, Rows, minus_smooth_auc
+from oddshot.methods.contract import Distance, Rows, ScoreFunction, minus_smooth_auc
 from oddshot.methods.eigen import Eigen, EigenConfig
 from oddshot.methods.settings import require_at_least
 from oddshot.model.curves import N_ATTENTION, N_COLUMN
 from oddshot.model.description import Describer
 from oddshot.model.networks import Network
 from oddshot.model.relations import LARGEST, N_FACT, N_FIGURE, N_PAIR, Relations
+
+MOST_LABELLED = 64  # rows of each label that others are related to: every pair of them is looked at
 
 
 @dataclass(frozen=True)
@@ -90,9 +92,14 @@ class Relative(Eigen):
     def adapt_with(self, support: Rows, unlabelled: Tensor | None) -> RelativeScore:
         """The same with unlabelled rows of each task beside its support: [R, T, u, M]."""
         self.check_support(support)
+        support = Rows(*(_thinned(part) for part in support))
         describe = self.describer(support, unlabelled)
         described_support = _split(describe.support(), support.anomaly.shape[2])
         return RelativeScore(describe, self.solve(described_support, self.imagined))
+
+    def span(self, score: ScoreFunction, support: Rows) -> tuple[Tensor, Tensor]:
+        """As for every method, of the rows that others are related to."""
+        return super().span(score, Rows(*(_thinned(part) for part in support)))
 
     def rehearse(self, support: Rows, query: Rows, step: int) -> tuple[Rows, Rows, Tensor | None]:
         """Of four steps one does without anomalies, and one has unlabelled rows: every other query, not scored then.
@@ -123,6 +130,14 @@ class Relative(Eigen):
         normal, anomaly = (part.clamp(-LARGEST, LARGEST) for part in support)
         others = None if unlabelled is None else unlabelled.clamp(-LARGEST, LARGEST)
         return Describer(self.pair, self.column, self.attention, Relations(normal, anomaly, others))
+
+
+def _thinned(rows: Tensor) -> Tensor:
+    """At most MOST_LABELLED rows of each task, evenly spaced. rows: [R, T, N, M]."""
+    n = rows.shape[2]
+    if n <= MOST_LABELLED:
+        return rows
+    return rows[:, :, torch.linspace(0, n - 1, MOST_LABELLED, device=rows.device).round().long()]
 
 
 def _split(rows: Tensor, n_anomaly: int) -> Rows:

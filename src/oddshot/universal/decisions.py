@@ -1,4 +1,7 @@
-"""Calibration and familiarity of the universal model, learned on synthetic tasks that training has not drawn."""
+"""Calibration and familiarity of the universal model, learned on synthetic tasks that training has not drawn.
+
+Their columns are scaled by the rows of the support and the unlabelled ones, as the detector does it.
+"""
 
 import itertools
 
@@ -27,6 +30,6 @@ def draw_synthetic(method: Relative, generator: torch.Generator) -> list[HeldOut
     out = []
     for width, normal, anomaly, n_unlabelled in itertools.product(WIDTHS, NORMAL, ANOMALY, UNLABELLED):
         prior = Prior(width, generator)
-        support, query, unlabelled = prior.episodes(TASKS, normal, anomaly, n_unlabelled, *QUERY)
+        support, query, unlabelled = prior.episodes(TASKS, normal, anomaly, n_unlabelled, *QUERY, whole=0.0)
         out.append(score_episodes(method, support, unlabelled, query))
     return out

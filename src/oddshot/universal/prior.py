@@ -9,6 +9,7 @@ from oddshot.methods.contract import Rows
 
 LATENT, CLUSTERS, HIDDEN = 12, 6, 24  # largest numbers of latent dimensions, clusters and hidden units of a task
 LARGEST = 30.0  # z-scored values beyond are cut
+WHOLE = 0.5  # share of the tasks that are scaled by all of their rows
 
 # How the anomalies of a task differ from its normal rows, and how often.
 KINDS = {
@@ -33,9 +34,19 @@ class Prior:
         self.width, self.generator, self.device = width, generator, generator.device
 
     def episodes(
-        self, n_tasks: int, normal: int, anomaly: int, unlabelled: int, query_normal: int, query_anomaly: int
+        self,
+        n_tasks: int,
+        normal: int,
+        anomaly: int,
+        unlabelled: int,
+        query_normal: int,
+        query_anomaly: int,
+        whole: float = WHOLE,
     ) -> tuple[Rows, Rows, Tensor | None]:
-        """Support, query and unlabelled rows (None for 0 of them) of new tasks, z-scored: [1, T, n, M] each."""
+        """Support, query and unlabelled rows (None for 0 of them) of new tasks, z-scored: [1, T, n, M] each.
+
+        whole: the share of the tasks that are scaled by all of their rows, not by those that the user has.
+        """
         hidden = max(unlabelled // 2, 8)  # anomalies that may be among the unlabelled rows
         normals, anomalies, alive = self.tasks(
             n_tasks, normal + query_normal + unlabelled, anomaly + query_anomaly + hidden
@@ -45,7 +56,7 @@ class Prior:
         others = self._contaminated(normals[:, normal + query_normal :], anomalies[:, anomaly + query_anomaly :])
         seen = torch.cat([*support, others], dim=1)
         everyone = torch.cat([normals, anomalies[:, : max(1, anomalies.shape[1] // 4)]], dim=1)
-        mean, spread = self._scale(seen, everyone)
+        mean, spread = self._scale(seen, everyone, whole)
 
         def scaled(rows: Tensor) -> Tensor:
             return (((rows - mean) / spread).clamp(-LARGEST, LARGEST) * alive).unsqueeze(0)
@@ -175,9 +186,9 @@ class Prior:
         hidden = self._random(T, k, 1) < (2 * share).clamp_max(0.9)  # of half of the rows
         return torch.cat([torch.where(hidden, anomaly[:, :k], normal[:, :k]), normal[:, k:]], dim=1)
 
-    def _scale(self, seen: Tensor, everyone: Tensor) -> tuple[Tensor, Tensor]:
+    def _scale(self, seen: Tensor, everyone: Tensor, share: float) -> tuple[Tensor, Tensor]:
         """Mean and spread to z-score with, [T, 1, M] each: of what the user has, or of the whole population."""
-        whole = self._random(len(seen), 1, 1) < 0.5
+        whole = self._random(len(seen), 1, 1) < share
         mean = torch.where(whole, everyone.mean(1, keepdim=True), seen.mean(1, keepdim=True))
         spread = torch.where(whole, everyone.std(1, keepdim=True), seen.std(1, keepdim=True, correction=0))
         return mean, torch.where(spread > 1e-4, spread, 1.0)

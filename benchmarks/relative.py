@@ -1,0 +1,41 @@
+"""`relative` beside `eigen` at the same width: what a fit costs, and a scored row without and with unlabelled rows."""
+
+import numpy as np
+import torch
+
+from benchmarks.models import support, untrained_model
+from benchmarks.timing import Verdict, in_turn
+from oddshot.detector import FewShotDetector
+from oddshot.methods.relative import Relative, RelativeConfig
+from oddshot.modelfile import HALF_WAY, Model
+
+ROWS, UNLABELLED = 50_000, 200
+
+
+def untrained_relative(n_attributes: int) -> Model:
+    method = Relative(n_attributes, RelativeConfig())
+    method.initialise([torch.Generator().manual_seed(0)])
+    return Model(method.eval(), untrained_model(n_attributes).encoding, HALF_WAY)
+
+
+def compare(n_attributes: int) -> list[Verdict]:
+    X, y = support(n_attributes=n_attributes)
+    rng = np.random.default_rng(2)
+    more = np.concatenate([X, rng.normal(size=(UNLABELLED, n_attributes))])
+    detectors = [FewShotDetector(build(n_attributes)) for build in (untrained_model, untrained_relative)]
+    fits = in_turn(*(lambda one=one: one.fit(X, y) for one in detectors), repeats=30)
+    helped = FewShotDetector(untrained_relative(n_attributes)).fit(more, np.append(y, np.full(UNLABELLED, -1)))
+    rows = rng.normal(size=(ROWS, n_attributes)).astype(np.float32)
+    scores = in_turn(*(lambda one=one: one.score_encoded(rows) for one in (*detectors, helped)), repeats=3)
+    return [
+        Verdict(f"relative: a fit on 6 rows of {n_attributes} columns, times eigen's", fits[1] / fits[0], 3.0, True),
+        Verdict(f"relative: a scored row of {n_attributes} columns, times eigen's", scores[1] / scores[0], 3.0, True),
+        Verdict(
+            f"relative + {UNLABELLED} unlabelled: the same, {n_attributes} columns", scores[2] / scores[0], 3.0, True
+        ),
+    ]
+
+
+def run() -> list[Verdict]:
+    found = [verdict for width in (21, 100) for verdict in compare(width)]
+    return [one._replace(ok=one.ratio <= one.target) for one in found]

@@ -1,0 +1,1 @@
+"""The app: a local web page on which a person labels a few rows of a table and sees its ranking change."""

@@ -1,0 +1,222 @@
+"""The app's addresses: the page, what it asks for, and the files it gives."""
+
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, FastAPI, Query, Request, Response
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import StreamingResponse
+from fastapi.staticfiles import StaticFiles
+from pydantic import BaseModel, ConfigDict, FiniteFloat, StrictInt
+
+from oddshot.app import views
+from oddshot.app.example import example_sheet
+from oddshot.app.exports import scores_csv, scores_parquet
+from oddshot.app.labels import parse_labels_file
+from oddshot.app.report import write_report
+from oddshot.app.scorers import Adapted
+from oddshot.app.sheet import make_sheet
+from oddshot.app.uploads import display_name, open_file, receive
+from oddshot.app.workspace import Workspace
+from oddshot.data.task import ANOMALY, NORMAL
+from oddshot.errors import InputError
+from oddshot.modelfile import Model
+from oddshot.web.answers import JsonAnswer
+from oddshot.web.guard import PAGE
+from oddshot.web.serving import build_app
+
+STATIC = Path(__file__).with_name("static")
+MOST_LABEL_BYTES = 64 * 2**20
+_LABELS = {"normal": NORMAL, "anomaly": ANOMALY, None: None}
+
+
+class _Body(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class LabelBody(_Body):
+    """A row, counted from 0, and what it is; null takes its label away."""
+
+    row: StrictInt
+    label: Literal["normal", "anomaly"] | None
+
+
+class ThresholdBody(_Body):
+    """A score; null for the detector's own threshold."""
+
+    value: FiniteFloat | None
+
+
+class ColumnsBody(_Body):
+    """Columns that the detector should not see."""
+
+    left_out: list[str]
+
+
+def make_app(model: Model, folder: Path | None, host: str, most_bytes: int) -> FastAPI:
+    """The whole app. folder: where labels are kept. most_bytes: of an uploaded file."""
+    workspace = Workspace(model, folder)
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        yield
+        await run_in_threadpool(workspace.close)
+
+    app = build_app(
+        "oddshot",
+        "Label a few rows.",
+        host=host,
+        most_bytes=most_bytes,
+        policy=PAGE,
+        openapi_url=None,
+        lifespan=lifespan,
+    )
+    for add in (_add_tables, _add_views, _add_labels, _add_exports):
+        router = APIRouter(prefix="/api", default_response_class=JsonAnswer)
+        add(router, workspace)
+        app.include_router(router)
+    app.mount("/", StaticFiles(directory=STATIC, html=True))
+    return app
+
+
+def _add_tables(router: APIRouter, workspace: Workspace) -> None:
+    @router.get("/state")
+    def state() -> dict[str, Any]:
+        return views.state(workspace)
+
+    @router.get("/progress")
+    def progress() -> dict[str, Any]:
+        return views.progress(workspace)
+
+    @router.put("/table")
+    async def upload(request: Request, name: Annotated[str, Query(max_length=1000)] = "table") -> Any:
+        with tempfile.TemporaryDirectory(prefix="oddshot-") as place:
+            path, digest = await receive(request, Path(place), name)
+            await run_in_threadpool(open_file, workspace, path, display_name(name), digest)
+        return await run_in_threadpool(views.state, workspace)
+
+    @router.post("/example")
+    def example() -> dict[str, Any]:
+        workspace.open(lambda: example_sheet(workspace.model))
+        return views.state(workspace)
+
+    @router.post("/columns")
+    def columns(body: ColumnsBody) -> dict[str, Any]:
+        sheet = workspace.current.sheet
+        unknown = [name for name in body.left_out if name not in sheet.table.column_names]
+        if unknown:
+            raise InputError(f"the table has no column {unknown[0][:100]!r}")
+        left_out = tuple(dict.fromkeys(body.left_out))
+        workspace.reopen(
+            lambda: make_sheet(sheet.table, sheet.name, sheet.digest, workspace.model, sheet.truth, left_out)
+        )
+        return views.state(workspace)
+
+
+def _add_views(router: APIRouter, workspace: Workspace) -> None:
+    @router.get("/rows")
+    def rows(
+        by: views.By = "score",
+        offset: Annotated[int, Query(ge=0)] = 0,
+        limit: Annotated[int, Query(ge=1, le=views.MOST_WINDOW)] = 50,
+    ) -> dict[str, Any]:
+        return views.window(workspace.current, by, min(offset, 2**62), limit)
+
+    @router.get("/row/{row}")
+    def row(row: int) -> dict[str, Any]:
+        now = workspace.current
+        return {**views.describe_rows(now, views.check_rows(now, [row]))[0], "place": now.ranking.place(row)}
+
+    @router.get("/explain")
+    def explain(rows: Annotated[list[int], Query()]) -> dict[str, Any]:
+        return views.explain(workspace.current, rows)
+
+    @router.get("/map")
+    def map_() -> dict[str, Any]:
+        return views.map_points(workspace.current)
+
+    @router.get("/axis")
+    def axis() -> dict[str, Any]:
+        return views.axis_points(workspace.current)
+
+
+def _add_labels(router: APIRouter, workspace: Workspace) -> None:
+    @router.post("/label")
+    def label(body: LabelBody) -> dict[str, Any]:
+        workspace.change(lambda labels: labels.set(body.row, _LABELS[body.label]))
+        return views.ranking_state(workspace)
+
+    @router.post("/undo")
+    def undo() -> dict[str, Any]:
+        rows = workspace.change(lambda labels: labels.undo())
+        return {**views.ranking_state(workspace), "touched": rows}
+
+    @router.post("/threshold")
+    def threshold(body: ThresholdBody) -> dict[str, Any]:
+        workspace.set_threshold(body.value)
+        return {"threshold": views.threshold_state(workspace.current)}
+
+    @router.put("/labels")
+    async def load(request: Request) -> dict[str, Any]:
+        n_rows = len(workspace.current.sheet)
+        data = bytearray()
+        async for part in request.stream():
+            data += part
+            if len(data) > MOST_LABEL_BYTES:
+                raise InputError(
+                    f"labels of more than {MOST_LABEL_BYTES >> 20} MiB; expected a file that the app saved"
+                )
+        known = parse_labels_file(bytes(data), n_rows)
+        await run_in_threadpool(workspace.change, lambda labels: labels.replace(known))
+        return await run_in_threadpool(views.ranking_state, workspace)
+
+
+def _add_exports(router: APIRouter, workspace: Workspace) -> None:
+    @router.get("/export/labels.json")
+    def labels_json() -> Response:
+        now = workspace.current
+        content = {"table": now.sheet.name, "rows": len(now.sheet), "labels": now.labels.to_json()}
+        return JsonAnswer(content, headers=_as_file("labels.json"))
+
+    @router.get("/export/labels.csv")
+    def labels_csv() -> Response:
+        return Response(workspace.current.labels.to_csv(), media_type="text/csv", headers=_as_file("labels.csv"))
+
+    @router.get("/export/scores.csv")
+    def csv() -> Response:
+        blocks = scores_csv(workspace.current)
+        first = next(blocks)  # a mistake shows before the answer begins
+        return StreamingResponse(_chain(first, blocks), media_type="text/csv", headers=_as_file("scores.csv"))
+
+    @router.get("/export/scores.parquet")
+    def parquet() -> Response:
+        data = scores_parquet(workspace.current)
+        return Response(data, media_type="application/vnd.apache.parquet", headers=_as_file("scores.parquet"))
+
+    @router.get("/export/detector.safetensors")
+    def detector() -> Response:
+        now = workspace.current
+        scorer = now.ranking.scorer
+        if not isinstance(scorer, Adapted):
+            raise InputError("there is no detector yet; label at least one normal row")
+        with tempfile.TemporaryDirectory(prefix="oddshot-") as place:
+            path = Path(place) / "detector.safetensors"
+            scorer.deciding_at(now.threshold).save(path)
+            data = path.read_bytes()
+        return Response(data, media_type="application/octet-stream", headers=_as_file("detector.safetensors"))
+
+    @router.get("/export/report.html")
+    def report() -> Response:
+        return Response(write_report(workspace.current), media_type="text/html", headers=_as_file("report.html"))
+
+
+def _as_file(name: str) -> dict[str, str]:
+    return {"content-disposition": f'attachment; filename="{name}"'}
+
+
+def _chain(first: bytes, rest: Any) -> Any:
+    yield first
+    yield from rest

@@ -1,0 +1,53 @@
+// Talking to the server. A refusal is an Error with the server's one sentence.
+
+async function answer(response) {
+  if (response.ok) return response;
+  const content = await response.json().catch(() => ({}));
+  throw new Error(content.error || `the server answered ${response.status}`);
+}
+
+async function send(path, options) {
+  let response;
+  try {
+    response = await fetch(`/api/${path}`, options);
+  } catch {
+    throw new Error("the app is not running any more; start it again and reload this page");
+  }
+  return answer(response);
+}
+
+export const get = async (path) => (await send(path)).json();
+
+export const post = async (path, body = {}) =>
+  (await send(path, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) })).json();
+
+export const put = async (path, body) => (await send(path, { method: "PUT", body })).json();
+
+// Upload a file; onProgress gets the share that has left, from 0 to 1.
+export function upload(file, onProgress) {
+  return new Promise((resolve, reject) => {
+    const request = new XMLHttpRequest();
+    request.open("PUT", `/api/table?name=${encodeURIComponent(file.name)}`);
+    request.upload.onprogress = (event) => event.lengthComputable && onProgress(event.loaded / event.total);
+    request.onload = () => {
+      let content = {};
+      try {
+        content = JSON.parse(request.responseText);
+      } catch { /* not JSON: the status says enough */ }
+      if (request.status === 200) resolve(content);
+      else reject(new Error(content.error || `the server answered ${request.status}`));
+    };
+    request.onerror = () => reject(new Error("the upload was broken off; is the file larger than allowed, or the app stopped?"));
+    request.send(file);
+  });
+}
+
+// Fetch a file and hand it to the browser's downloads.
+export async function download(name) {
+  const blob = await (await send(`export/${name}`)).blob();
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(blob);
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+}

@@ -1,0 +1,365 @@
+import decimal
+import io
+import json
+import re
+import socket
+import tempfile
+import threading
+import urllib.request
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+from oddshot import load_detector
+from oddshot.web.address import listen
+from oddshot.web.serving import make_server
+from tests.app.samples import as_csv, make_client, two_kinds, upload
+
+HOSTILE = "<img src=x onerror=alert(1)>"
+
+
+@pytest.fixture
+def client():
+    return make_client()
+
+
+@pytest.fixture
+def labelled(client):
+    """A table of which six rows have labels."""
+    X, y = two_kinds()
+    upload(client, as_csv(X))
+    for row in [*np.flatnonzero(y == 0)[:5], np.flatnonzero(y == 1)[0]]:
+        client.post("/api/label", json={"row": int(row), "label": ["normal", "anomaly"][y[row]]})
+    return client
+
+
+def refused(answer, status=422, words=""):
+    """One sentence and no trace."""
+    assert answer.status_code == status, answer.text
+    assert set(answer.json()) == {"error"}
+    sentence = answer.json()["error"]
+    assert "\n" not in sentence
+    assert "Traceback" not in sentence
+    assert re.search(words, sentence), sentence
+    return sentence
+
+
+def test_the_page_and_its_parts_are_there_with_a_strict_policy(client):
+    page = client.get("/")
+    assert page.status_code == 200
+    assert "script-src 'self'" in page.headers["content-security-policy"]
+    assert not re.search(r"<script(?![^>]*src=)|\son\w+=|\sstyle=|https?://", page.text)
+    for name in re.findall(r'(?:src|href)="([\w.]+)"', page.text):
+        assert client.get(f"/{name}").status_code == 200
+
+
+def test_labels_change_the_ranking(client):
+    X, y = two_kinds()
+    state = upload(client, as_csv(X), "machines.csv")
+    assert state["table"]["name"] == "machines.csv"
+    assert state["table"]["rows"] == 300
+    assert state["adapted"] is False
+    normal, anomaly = np.flatnonzero(y == 0)[:5].tolist(), np.flatnonzero(y == 1)[0].item()
+    for row in normal:
+        state = client.post("/api/label", json={"row": row, "label": "normal"}).json()
+    state = client.post("/api/label", json={"row": anomaly, "label": "anomaly"}).json()
+    assert state["labels"]["normal"] == 5
+    assert state["adapted"] is True
+    assert state["threshold"]["above"] == sum(
+        row["score"] > state["threshold"]["value"] for row in client.get("/api/rows?limit=200").json()["rows"]
+    )
+    rows = client.get("/api/rows?limit=20").json()
+    assert rows["total"] == 300
+    assert np.mean(y[[row["row"] for row in rows["rows"]]]) > 0.5
+    back = client.post("/api/undo").json()
+    assert back["touched"] == [anomaly]
+    assert back["labels"]["anomaly"] == 0
+
+
+def test_windows_in_every_order(labelled):
+    rows = labelled.get("/api/rows?by=row&offset=298&limit=10").json()
+    assert [row["row"] for row in rows["rows"]] == [298, 299]
+    found = labelled.get("/api/rows?by=labelled").json()
+    assert [row["label"] for row in found["rows"]] == [1, 0, 0, 0, 0, 0]
+    assert labelled.get("/api/rows?offset=1000").json()["rows"] == []
+    assert labelled.get("/api/row/7").json()["row"] == 7
+
+
+def test_explanations_add_up_to_the_score(labelled):
+    why = labelled.get("/api/explain?rows=3&rows=8").json()
+    scores = {row["row"]: row["score"] for row in labelled.get("/api/rows?by=row&limit=200").json()["rows"]}
+    for row in why["rows"]:
+        assert sum(row["added"]) == pytest.approx(scores[row["row"]] - scores[row["compared"]], rel=1e-3)
+
+
+def test_plots_hold_the_labelled_rows(labelled):
+    state = labelled.get("/api/state").json()
+    for plot in ("map", "axis"):
+        points = labelled.get(f"/api/{plot}").json()
+        assert set(map(int, state["labels"]["rows"])) <= set(points["rows"])
+        assert len(points["x"]) == len(points["rows"]) == len(points["position"])
+    assert sum(state["ranking"]["histogram"]) == 300
+
+
+def test_exported_scores(labelled):
+    state = labelled.get("/api/state").json()
+    table = pd.read_csv(io.BytesIO(labelled.get("/api/export/scores.csv").content))
+    assert table["row"].tolist() == list(range(1, 301))
+    assert table["anomaly"].sum() == state["threshold"]["above"]
+    assert table["label"].count() == 6
+    parquet = labelled.get("/api/export/scores.parquet")
+    assert "attachment" in parquet.headers["content-disposition"]
+    again = pyarrow.parquet.read_table(io.BytesIO(parquet.content)).to_pandas()
+    np.testing.assert_array_equal(again["score"], table["score"])
+
+
+def test_the_exported_detector_gives_the_same_scores(labelled, tmp_path):
+    X, _ = two_kinds()
+    (tmp_path / "d").write_bytes(labelled.get("/api/export/detector.safetensors").content)
+    frame = pd.read_csv(io.BytesIO(as_csv(X)))
+    table = pd.read_csv(io.BytesIO(labelled.get("/api/export/scores.csv").content))
+    np.testing.assert_allclose(load_detector(tmp_path / "d").score_samples(frame), table["score"], rtol=1e-5)
+
+
+def test_the_report_stands_alone_and_runs_nothing(client):
+    X, _ = two_kinds(50)
+    upload(client, as_csv(X, [HOSTILE, "x1", "x2", "x3", "x4"]), f"{HOSTILE}.csv")
+    for row in range(4):
+        client.post("/api/label", json={"row": row, "label": "normal"})
+    text = client.get("/api/export/report.html").text
+    assert text.count("<svg") == 3
+    assert HOSTILE not in text
+    assert "&lt;img src=x" in text
+    assert not re.search(r"<script|https?://(?!www.w3.org/2000/svg)", text)
+
+
+def test_formulas_in_exports_are_escaped(client):
+    cells = ["=1+1", "+1a", "-x", "@a", "plain", "\tq", "'=ok", "a=b"]
+    lines = ["=name,score", *(f"{cell},{k}" for k, cell in enumerate(cells))]
+    upload(client, "\n".join(lines).encode())
+    text = client.get("/api/export/scores.csv").content.decode()
+    table = pd.read_csv(io.StringIO(text), dtype=str)
+    assert table.columns.tolist() == ["row", "label", "score", "probability", "anomaly", "'=name", "score (table)"]
+    assert not table["'=name"].str.match(r"[=+\-@\t]").any()
+    assert table["'=name"][0] == "'=1+1"
+    assert table["'=name"][4] == "plain"
+
+
+def test_saved_labels_load_again_and_unknown_ones_are_refused(labelled):
+    saved = {kind: labelled.get(f"/api/export/labels.{kind}").content for kind in ("json", "csv")}
+    for data in saved.values():
+        labelled.put("/api/labels", content=b"row,label\n")
+        assert labelled.get("/api/state").json()["labels"]["normal"] == 0
+        assert labelled.put("/api/labels", content=data).json()["labels"]["normal"] == 5
+    refused(labelled.put("/api/labels", content=b"row,label\n301,normal\n"), words="300 rows")
+    refused(labelled.put("/api/labels", content=b"\xff"), words="no labels")
+
+
+def test_labels_are_kept_for_the_same_file(tmp_path):
+    data = as_csv(two_kinds()[0])
+    client = make_client(tmp_path)
+    upload(client, data)
+    client.post("/api/label", json={"row": 5, "label": "anomaly"})
+    client.post("/api/columns", json={"left_out": ["x4"]})
+    state = upload(make_client(tmp_path), data, "other-name.csv")
+    assert state["labels"]["rows"] == {"5": 1}
+    assert state["table"]["left_out"] == ["x4"]
+    assert upload(make_client(tmp_path), data + b"1,1,1,1,1\n")["labels"]["rows"] == {}
+
+
+def test_a_column_can_be_left_out_and_taken_back(labelled):
+    before = labelled.get("/api/rows").json()
+    state = labelled.post("/api/columns", json={"left_out": ["x0"]}).json()
+    assert state["table"]["columns"][0]["kind"] == "not used"
+    assert state["labels"]["normal"] == 5
+    assert labelled.get("/api/rows").json() != before
+    labelled.post("/api/columns", json={"left_out": []})
+    assert labelled.get("/api/rows").json() == before
+
+
+def test_html_in_names_and_cells_stays_text(client):
+    frame = pd.DataFrame({HOSTILE: [1.0, 2.0, 3.0], "t": [HOSTILE, "b", "c"]})
+    state = upload(client, frame.to_csv(index=False).encode(), f"{HOSTILE}.csv")
+    assert state["table"]["columns"][0]["name"] == HOSTILE  # the page sets it as text
+    assert client.get("/api/row/0").json()["cells"] == [1.0, HOSTILE]
+    assert client.get("/api/row/0").headers["content-type"] == "application/json"
+
+
+@pytest.mark.parametrize(
+    "name", ["../../etc/passwd", "/tmp/x.csv", "..\\..\\x.parquet.csv", "a\nb\0c.csv", "", "é" * 300]
+)
+def test_names_are_never_paths(client, name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    shown = upload(client, b"a,b\n1,2\n3,4\n", name)["table"]["name"]
+    assert "/" not in shown
+    assert shown.isprintable()
+    assert len(shown) <= 100
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_parquet_with_any_name(client):
+    out = io.BytesIO()
+    pyarrow.parquet.write_table(pa.table({"a": [1, 2], "b": [[1], [2]]}), out)
+    state = upload(client, out.getvalue(), "no-ending")
+    assert [column["kind"] for column in state["table"]["columns"]] == ["number", "not used"]
+    assert client.get("/api/export/scores.csv").status_code == 200
+
+
+WRONG_TABLES = {
+    "empty": (b"", "empty"),
+    "header only": (b"a,b\n", "no rows"),
+    "zeros": (bytes(1000), "not a "),
+    "bad parquet": (b"PAR1" + bytes(100), "cannot be read"),
+    "inf": (b"a,b\n1,2\ninf,3\n", "too large"),
+    "1e308": (b"a,b\n1,2\n1e308,3\n", "too large"),
+    "ragged": (b"a,b\n1,2\n1,2,3\n", ""),
+    "twice": (b"a,a\n1,2\n", "two columns"),
+    "nothing of use": (b"a,b\n,\n,\n", ""),
+}
+
+
+@pytest.mark.parametrize("case", WRONG_TABLES)
+def test_wrong_tables_are_one_sentence_and_the_open_one_stays(labelled, case):
+    data, words = WRONG_TABLES[case]
+    before = labelled.get("/api/state").json()
+    sentence = refused(labelled.put("/api/table?name=mine.csv", content=data), words=words)
+    assert "/tmp" not in sentence
+    assert labelled.get("/api/state").json() == before
+
+
+def test_a_table_that_is_too_large_is_refused():
+    client = make_client(most_bytes=1000)
+    refused(client.put("/api/table", content=b"a,b\n" + b"1,2\n" * 1000), 413, "larger than")
+    chunks = (b"1,2\n" * 50 for _ in range(50))  # of unknown length
+    refused(client.put("/api/table", content=chunks), 413, "larger than")
+
+
+WRONG_REQUESTS = [
+    ("post", "/api/label", {"row": 300, "label": "normal"}, 422),
+    ("post", "/api/label", {"row": -1, "label": "normal"}, 422),
+    ("post", "/api/label", {"row": 10**30, "label": "normal"}, 422),
+    ("post", "/api/label", {"row": 1.5, "label": "normal"}, 422),
+    ("post", "/api/label", {"row": "1", "label": "normal"}, 422),
+    ("post", "/api/label", {"row": 1, "label": "odd"}, 422),
+    ("post", "/api/label", {"row": 1}, 422),
+    ("post", "/api/label", [1], 422),
+    ("post", "/api/threshold", {"value": "high"}, 422),
+    ("post", "/api/columns", {"left_out": ["no such"]}, 422),
+    ("post", "/api/columns", {"left_out": [f"x{j}" for j in range(5)]}, 422),
+    ("post", "/api/columns", {"left_out": "x1"}, 422),
+    ("get", "/api/rows?offset=-1", None, 422),
+    ("get", "/api/rows?limit=100000", None, 422),
+    ("get", "/api/rows?by=name", None, 422),
+    ("get", "/api/row/300", None, 422),
+    ("get", "/api/row/x", None, 422),
+    ("get", "/api/explain", None, 422),
+    ("get", "/api/explain?rows=999", None, 422),
+    ("get", "/api/explain?" + "&".join(["rows=1"] * 2401), None, 422),
+    ("get", "/api/nothing", None, 404),
+    ("get", "/../../etc/passwd", None, 404),
+    ("get", "/%2e%2e/%2e%2e/routes.py", None, 404),
+    ("delete", "/api/table", None, 405),
+]
+
+
+@pytest.mark.parametrize(("method", "path", "body", "status"), WRONG_REQUESTS)
+def test_wrong_requests_are_one_sentence(labelled, method, path, body, status):
+    refused(labelled.request(method, path, json=body), status)
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"NaN", b'{"value": NaN}', b'{"value": Infinity}', b'{"value": 1e999}'])
+@pytest.mark.parametrize("path", ["label", "threshold", "columns"])
+def test_bodies_that_are_no_json(labelled, path, body):
+    refused(labelled.post(f"/api/{path}", content=body, headers={"content-type": "application/json"}))
+
+
+def test_far_thresholds_are_taken(labelled):
+    for value, above in ((1e308, 0), (-1e308, 300)):
+        state = labelled.post("/api/threshold", json={"value": value}).json()
+        assert state["threshold"]["above"] == above
+        assert labelled.get("/api/axis").status_code == 200
+
+
+@pytest.mark.parametrize(
+    "path", ["rows", "map", "axis", "explain?rows=1", "row/1", "export/scores.csv", "export/report.html"]
+)
+def test_without_a_table_everything_says_so(client, path):
+    refused(client.get(f"/api/{path}"), words="no table is open")
+    assert client.get("/api/state").json()["table"] is None
+
+
+def test_without_labels_there_is_no_detector_to_export(client):
+    client.post("/api/example")
+    refused(client.get("/api/export/detector.safetensors"), words="no detector yet")
+
+
+def test_foreign_pages_are_refused(client):
+    refused(client.post("/api/example", headers={"origin": "http://evil.example"}), 403)
+    refused(client.get("/api/state", headers={"host": "evil.example"}), 403)
+
+
+@pytest.fixture
+def listening(tmp_path, monkeypatch):
+    """The app behind a real socket; uploads are kept in a folder of the test while they are read."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    server = make_server(make_client().app)
+    with listen("127.0.0.1", 0) as place:
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [place]})
+        thread.start()
+        yield place.getsockname()
+        server.should_exit = True
+        thread.join()
+
+
+def test_an_upload_that_is_broken_off_leaves_nothing_behind(listening, tmp_path):
+    for part in (b"", b"a,b\n1,2\n"):
+        with socket.create_connection(listening) as connection:
+            connection.sendall(
+                b"PUT /api/table?name=t.csv HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 999\r\n\r\n" + part
+            )
+            connection.shutdown(socket.SHUT_WR)
+            answer = connection.recv(100)
+        assert not answer.startswith((b"HTTP/1.1 2", b"HTTP/1.1 5"))
+    url = f"http://127.0.0.1:{listening[1]}/api/state"
+    with urllib.request.urlopen(url) as answer:
+        assert json.load(answer)["table"] is None
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_columns_of_every_type_are_shown_and_exported(client):
+    n = 6
+    when = pd.date_range("2024-01-01", periods=n, freq="h")
+    table = pa.table(
+        {
+            "half": pa.array(np.arange(n, dtype=np.float16)),
+            "huge": pa.array([2**55 + k for k in range(n)]),
+            "gaps": pa.array([None, float("nan"), 1.0, 2.0, 3.0, 4.0]),
+            "decimal": pa.array([decimal.Decimal(k) for k in range(n)], pa.decimal128(10, 2)),
+            "duration": pa.array(np.arange(n), pa.duration("s")),
+            "zoned": pa.array(when.tz_localize("Europe/Berlin")),
+            "day": pa.array(when.date),
+            "hour": pa.array(when.time),
+            "category": pa.array(["=a", "b", None, "=a", "b", "c"]).dictionary_encode(),
+            "bytes": pa.array([b"\xff"] * n),
+            "list": pa.array([[1, 2]] * n),
+            "struct": pa.array([{"a": 1}] * n),
+            "large": pa.array(["x", "y", "x", "y", "x", "\ud7ff"], pa.large_string()),
+            "flag": pa.array([True, None, False, True, False, True]),
+            "nothing": pa.nulls(n),
+        }
+    )
+    out = io.BytesIO()
+    pyarrow.parquet.write_table(table, out)
+    upload(client, out.getvalue(), "every.parquet")
+    for row in range(3):
+        client.post("/api/label", json={"row": row, "label": "normal"})
+    assert len(client.get("/api/rows").json()["rows"]) == n
+    assert client.get("/api/row/0").json()["cells"][1] == str(2**55)
+    for name in ("scores.csv", "scores.parquet", "report.html", "detector.safetensors"):
+        answer = client.get(f"/api/export/{name}")
+        assert answer.status_code == 200, answer.text
+    frame = pd.read_csv(io.BytesIO(client.get("/api/export/scores.csv").content))
+    assert frame["category"][0] == "'=a"
