@@ -1,7 +1,7 @@
 """`make bench-service`: `oddshot serve` under wrk, on loopback; writes service.json beside this file.
 
-By the wall clock, so other work on the machine shows: `load` in the report is the load average before each run, and
-`cpu` the seconds of CPU time that the service itself took. wrk must be installed (apt-get install wrk).
+By the wall clock, so other work on the machine shows: `load_average` in the report is from before each run, and `cpu`
+the seconds of CPU time that the service itself took. wrk must be installed (apt-get install wrk).
 """
 
 import json
