@@ -68,7 +68,7 @@ def test_other_scores_write_nothing(tmp_path, monkeypatch, wrong):
 @pytest.mark.parametrize("method", ["knn", "ridge+nearest"])
 def test_a_method_without_a_network_is_refused(tmp_path, method):
     assert method in METHODS
-    with pytest.raises(InputError, match=r"cannot be exported: its scores are not those of a network"):
+    with pytest.raises(InputError, match=r"cannot be exported: its scores are more than a network"):
         fitted(method).export_onnx(tmp_path / "scorer.onnx")
     assert os.listdir(tmp_path) == []
 

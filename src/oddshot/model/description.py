@@ -32,7 +32,7 @@ class Describer:
         view = self.task.view(x)
         many = x.shape[:2] == (1, 1) and x.shape[2] >= KNOTS and not torch.is_grad_enabled()
         columns = self._looked_up(x) if many else self._pooled(view, self.columns.direction, self._weights)
-        facts = self.task.facts(self.task.rows.new_full((1,), float(self.task.a > 0))).expand(-1, -1, -1, x.shape[2])
+        facts = self.facts.expand(-1, -1, -1, x.shape[2])
         return _rows_first([*self._pairs(view), columns, view.described_figures(), facts])
 
     def support(self) -> Tensor:
@@ -55,11 +55,16 @@ class Describer:
         return Columns(self.task)
 
     @cached_property
+    def facts(self) -> Tensor:
+        """Of the tasks, for rows that see all anomalies: [R, T, 4, 1]."""
+        return self.task.facts(self.task.rows.new_full((1,), float(self.task.a > 0)))
+
+    @cached_property
     def support_facts(self) -> Tensor:
         """What a labelled row is by itself, its lengths and its label: [R, 3, T, K, 1]."""
-        lengths = [squash(length[..., : self.task.K]) for length in self.task.own.lengths]
-        label = (torch.arange(self.task.K, device=lengths[0].device) < self.task.a).to(lengths[0].dtype)
-        return torch.stack([*lengths, label.expand_as(lengths[0])], dim=1).unsqueeze(-1)
+        lengths = squash(self.task.support_lengths)
+        label = (torch.arange(self.task.K, device=lengths.device) < self.task.a).to(lengths.dtype).unsqueeze(-1)
+        return torch.cat([lengths, label.expand_as(lengths[:, :1])], dim=1)
 
     @cached_property
     def _known(self) -> Tensor:

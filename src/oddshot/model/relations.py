@@ -81,6 +81,22 @@ class Relations:
         return self.normal.mean(2).unsqueeze(-1)
 
     @cached_property
+    def scaled(self) -> tuple[Tensor, Tensor]:
+        """What gives mean products: the labelled rows, [R, T, K, M], and all seen from the centre, [R, T, L, M]."""
+        width = self.width.unsqueeze(-1)
+        return self.rows[:, :, : self.K] / width, (self.rows - self.center.mT) / width
+
+    @cached_property
+    def squares(self) -> Tensor:
+        """Of the rows' lengths seen from the centre: [R, T, L, 1]."""
+        return self.own.lengths[1].square().unsqueeze(3)
+
+    @cached_property
+    def support_lengths(self) -> Tensor:
+        """Of the labelled rows, from the origin and from the centre: [R, 2, T, K, 1]."""
+        return torch.stack([length[..., : self.K] for length in self.own.lengths], dim=1).unsqueeze(-1)
+
+    @cached_property
     def itself(self) -> Tensor:
         """[L, L], 1 where two rows are the same one."""
         return torch.eye(self.rows.shape[2], device=self.rows.device, dtype=self.rows.dtype)
@@ -182,15 +198,13 @@ class View:
 
         A mean over the columns that count, as all of them here.
         """
-        task = self.task
-        scale = task.width.unsqueeze(-1)
-        others = (task.rows - task.center.mT) / scale
-        return (task.rows[:, :, : task.K] / scale) @ self.x, others @ self.centered
+        support, others = self.task.scaled
+        return support @ self.x, others @ self.centered
 
     @cached_property
     def squared_distances(self) -> Tensor:
         """Mean squares of the differences from all rows of the task, LARGEST² from itself: [R, T, L, N]."""
-        squares = self.lengths[1].square().unsqueeze(2) + self.task.own.lengths[1].square().unsqueeze(3)
+        squares = self.lengths[1].square().unsqueeze(2) + self.task.squares
         distances = torch.add(squares - TINY, self.products[1], alpha=-2)
         # Equal rows are TINY apart, not what rounding leaves of the difference of large numbers.
         distances = torch.where(distances < ROUNDING * squares, TINY, distances)
@@ -217,8 +231,7 @@ class View:
         K = self.task.K
         products = torch.stack([self.products[0], self.products[1][:, :, :K]], dim=1)
         lengths = torch.stack(self.lengths, dim=1).unsqueeze(3)
-        others = torch.stack([length[..., :K] for length in self.task.own.lengths], dim=1).unsqueeze(-1)
-        cosines = products / (lengths * others)
+        cosines = products / (lengths * self.task.support_lengths)
         rest = [self.support_distances.unsqueeze(1), products, lengths.expand_as(products)]
         return torch.cat([cosines, squash(torch.cat(rest, dim=1))], dim=1)
 
