@@ -188,7 +188,8 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         if self._folded is None:
             raise InputError(
-                f"method {self._method.name!r} cannot be exported: its scores are more than a network's; train --method eigen"
+                f"method {self._method.name!r} cannot be exported: its scores are more than a network's "
+                "(train --method eigen)"
             )
         rows = np.random.default_rng(0).normal(size=(1000, self.encoding_.n_attributes)).astype(np.float32)
         facts = {"threshold": repr(self.threshold_), "attributes": json.dumps(self.encoding_.names)}

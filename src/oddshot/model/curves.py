@@ -69,9 +69,10 @@ class Columns:
 
     def place(self, x: Tensor) -> Tensor:
         """Where values lie among the knots, from 0 to KNOTS − 1. x: [R, T, M, N]."""
-        mean, spread = self.moments
-        z = (x - mean) / (FINEST * spread)
-        return (squash(z) * ((KNOTS - 1) / (2 * END)) + (KNOTS - 1) / 2).clamp(0, KNOTS - 1)
+        scale, shift = self._finest
+        return (squash(torch.addcmul(shift, x, scale)) * ((KNOTS - 1) / (2 * END)) + (KNOTS - 1) / 2).clamp(
+            0, KNOTS - 1
+        )
 
     def describe(self, knots: Tensor, direction: Direction) -> Tensor:
         """The value at each of these knots, seen in its column: [R, T, M, N] -> [R, 7, T, M, N].
@@ -103,6 +104,13 @@ class Columns:
         """−log of the share of the background that lies further out than a value of such excess, half a row added."""
         b = self.task.b
         return math.log(2 * b + 2) - (b + 1 - excess.abs()).log()
+
+    @cached_property
+    def _finest(self) -> tuple[Tensor, Tensor]:
+        """What brings a column to mean 0 and to units of FINEST spreads: factor and summand, [R, T, M, 1] each."""
+        mean, spread = self.moments
+        scale = 1 / (FINEST * spread)
+        return scale, -mean * scale
 
     @cached_property
     def _sorted(self) -> Tensor:

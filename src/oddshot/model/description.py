@@ -126,24 +126,25 @@ class Describer:
         share = place - low
         low += KNOTS * torch.arange(M, dtype=torch.int32, device=x.device)
         starts = torch.arange(0, N * M, M, dtype=torch.int32, device=x.device)
-
-        def weighted(knots: Tensor, weights: Tensor) -> Tensor:
-            return torch.nn.functional.embedding_bag(
-                knots.view(-1), self._table, starts, mode="sum", per_sample_weights=weights.view(-1)
-            )
-
-        out = weighted(low, 1 - share).add_(weighted(low + 1, share)).T[None, None]
+        values, steps = self._tables
+        bag = torch.nn.functional.embedding_bag
+        out = bag(low.view(-1), values, starts, mode="sum")
+        out += bag(low.view(-1), steps, starts, mode="sum", per_sample_weights=share.view(-1))
+        out = out.T[None, None]
         C = self.column.last_weight.shape[-1]
         return torch.cat([out[:, :, :-C], self._root(out[:, :, -C:])], dim=2)
 
     @cached_property
-    def _table(self) -> Tensor:
-        """What each column adds at each knot: [M · KNOTS, D]."""
+    def _tables(self) -> tuple[Tensor, Tensor]:
+        """What each column adds at each knot, and how much more at the next one: [M · KNOTS, D] each."""
         M = self.task.rows.shape[3]
         knots = torch.arange(KNOTS, device=self.task.rows.device, dtype=self.task.rows.dtype).expand(1, 1, M, -1)
         value = self._curves(knots, self.columns.direction)[0, 0]
         parts = [value * weight for weight in self._weights[0, 0]]
-        return torch.cat([*parts, value**POWER * self._weights[0, 0, 0]]).permute(1, 2, 0).flatten(0, 1).contiguous()
+        table = torch.cat([*parts, value**POWER * self._weights[0, 0, 0]])
+        steps = torch.nn.functional.pad(table.diff(dim=-1), (0, 1))
+        values, more = (part.permute(1, 2, 0).flatten(0, 1).contiguous() for part in (table, steps))
+        return values, more
 
     def _root(self, mean: Tensor) -> Tensor:
         return (mean + 1e-6) ** (1 / POWER)

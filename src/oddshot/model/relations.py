@@ -286,6 +286,6 @@ class View:
         near = self.nearest / usual
         itself = self.task.itself[self.task.a :, : self.x.shape[-1]]
         seen = (self.task.b - itself.sum(0)).clamp_min(1) if self.is_own else self.task.b
-        closeness = (near.unsqueeze(2) - distance / usual.unsqueeze(-1)).clamp_min(-60).exp()
+        closeness = (near.unsqueeze(2) - distance / usual.unsqueeze(-1)).exp()  # divided alike: never above 1
         wide, narrow = (part.sum(2).clamp_min(TINY) / seen for part in (closeness, closeness.square().square()))
         return [near, near - wide.log(), near - narrow.log() / 4]
