@@ -13,6 +13,7 @@ from sklearn.svm import OneClassSVM
 from benchmarks.models import M, fitted_detector
 from benchmarks.timing import Verdict, in_turn
 from oddshot.detector import FewShotDetector
+from oddshot.folded import Folded
 from oddshot.scorer import chunk_rows, threads_of_one_core
 
 N_ROWS, FITTED_ON, REPEATS = 1_000_000, 1_000, 5
@@ -27,7 +28,7 @@ OTHERS = [
 def products(detector: FewShotDetector, X: NDArray[np.float32]) -> Callable[[], None]:
     """The products of the folded scorer over all rows, nothing else: in its chunks and threads, into memory kept."""
     folded = detector._folded
-    assert folded is not None
+    assert isinstance(folded, Folded)
     step, threads = chunk_rows(folded, torch.device("cpu")), torch.get_num_threads()
     weights = [layer.W for layer in folded.layers] + [folded.P]
     blocks = np.array_split(X, 8 * threads)

@@ -29,6 +29,15 @@ def test_the_folded_task_scores_the_same(name):
     torch.testing.assert_close(fold(score)(x[0, 0]), score(x)[0, 0], rtol=1e-9, atol=1e-12)
 
 
+@torch.no_grad()
+@pytest.mark.parametrize("n", [3, 200])
+def test_rows_described_with_the_rows_last_score_the_same(n):
+    score, x = adapted("relative"), random_rows(2, replicas=1, tasks=1, n_normal=n).joined()
+    folded = fold(score)
+    torch.testing.assert_close(folded(x[0, 0]), score(x)[0, 0], rtol=1e-9, atol=1e-12)
+    assert folded.widest == score.widest
+
+
 @pytest.mark.parametrize("name", ["knn", "ridge+nearest"])
 def test_other_score_functions_are_left_as_they_are(name):
     assert fold(adapted(name)) is None

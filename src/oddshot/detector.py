@@ -29,7 +29,7 @@ from oddshot.errors import InputError
 from oddshot.evidence import gather_evidence
 from oddshot.explanation import Explanation, contributions, fixed_orders, nearest
 from oddshot.familiarity import RARE
-from oddshot.folded import fold
+from oddshot.folded import Folded, fold
 from oddshot.methods.contract import Method, Rows
 from oddshot.modelfile import Model
 from oddshot.onnxfile import write_onnx
@@ -186,7 +186,7 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         float64, as of `score_samples`. Its metadata hold the `threshold` and, as JSON, the names of the `attributes`.
         """
         check_is_fitted(self)
-        if self._folded is None:
+        if not isinstance(self._folded, Folded):
             raise InputError(
                 f"method {self._method.name!r} cannot be exported: its scores are more than a network's "
                 "(train --method eigen)"

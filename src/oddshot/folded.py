@@ -8,7 +8,9 @@ from torch import Tensor
 
 from oddshot.methods.contract import Distance, Linear, ScoreFunction
 from oddshot.methods.maml import SteppedDistance
+from oddshot.methods.relative import RelativeScore
 from oddshot.methods.taskwise import TaskDistance
+from oddshot.model.description import Describer
 from oddshot.model.networks import Network
 
 
@@ -51,10 +53,39 @@ class Folded:
         return projected.square_().sum(-1) if self.is_distance else projected.squeeze(-1)
 
 
+@dataclass(frozen=True)
+class FoldedRelative:
+    """Score function of one task of `relative`: rows are described, then scored by layers from the left.
+
+    A description comes with its rows last, and W ᵀ x needs no turning.
+    """
+
+    describe: Describer
+    folded: Folded
+
+    @property
+    def widest(self) -> int:
+        """How many numbers a row becomes at most."""
+        return self.describe.widest
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """x: [n, M]. Returns [n] in float64."""
+        z = self.describe.rows_last(x[None, None])[0, 0]
+        for layer in self.folded.layers:
+            z = layer.W.T @ z if layer.b is None else torch.addmm(layer.b[:, None], layer.W.T, z)
+            z.relu_()
+        projected = (self.folded.P.T @ z).double().sub_(self.folded.offset[:, None])
+        return projected.square_().sum(0)
+
+
 @torch.no_grad()
-def fold(score: ScoreFunction) -> Folded | None:
+def fold(score: ScoreFunction) -> Folded | FoldedRelative | None:
     """The only task of a score function with R = T = 1; None where a method scores by something else than layers."""
     match score:
+        case RelativeScore(describe, distance):
+            folded = fold(distance)
+            assert isinstance(folded, Folded)
+            return FoldedRelative(describe, folded)
         case Distance(network, r, P, offset):
             return Folded(_layers(network, r), P[0, 0], offset[0, 0].double())
         case Linear(network, P, offset):

@@ -10,9 +10,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from oddshot.folded import Folded
+from oddshot.folded import Folded, FoldedRelative
 from oddshot.methods.contract import Method, Rows, ScoreFunction
-from oddshot.methods.relative import RelativeScore
 
 CHUNK_ROWS = 16384
 MOST_UNLABELLED = 1000  # unlabelled rows that a task is adapted with
@@ -54,7 +53,9 @@ def adapt_task(
     return score, low + fraction * (high - low)
 
 
-def score_rows(score: ScoreFunction | Folded, X: NDArray[np.float32], device: torch.device) -> NDArray[np.float64]:
+def score_rows(
+    score: ScoreFunction | Folded | FoldedRelative, X: NDArray[np.float32], device: torch.device
+) -> NDArray[np.float64]:
     """X: [n, M]. Returns [n]."""
     out = np.empty(len(X))
     step = chunk_rows(score, device)
@@ -64,11 +65,14 @@ def score_rows(score: ScoreFunction | Folded, X: NDArray[np.float32], device: to
         room = score.room(step) if isinstance(score, Folded) else None
         for start in starts:
             chunk = torch.from_numpy(np.ascontiguousarray(X[start : start + step])).to(device)
-            scores = score(chunk, room) if isinstance(score, Folded) else score(chunk[None, None])[0, 0]
+            if isinstance(score, Folded):
+                scores = score(chunk, room)
+            else:
+                scores = score(chunk) if isinstance(score, FoldedRelative) else score(chunk[None, None])[0, 0]
             out[start : start + step] = scores.cpu().numpy()
 
     starts, threads = range(0, len(X), step), torch.get_num_threads()
-    if threads > 1 and len(starts) > 1 and device.type == "cpu" and isinstance(score, Folded | RelativeScore):
+    if threads > 1 and len(starts) > 1 and device.type == "cpu" and isinstance(score, Folded | FoldedRelative):
         several = -(-len(starts) // (8 * threads))  # chunks at a time: eight turns for each thread
         with threads_of_one_core(min(threads, len(starts))) as pool:
             list(pool.map(fill, [starts[k : k + several] for k in range(0, len(starts), several)]))
@@ -77,9 +81,9 @@ def score_rows(score: ScoreFunction | Folded, X: NDArray[np.float32], device: to
     return out
 
 
-def chunk_rows(score: ScoreFunction | Folded, device: torch.device) -> int:
+def chunk_rows(score: ScoreFunction | Folded | FoldedRelative, device: torch.device) -> int:
     """How many rows are scored at once: on a CPU so many that they stay in its cache from layer to layer."""
-    if not isinstance(score, Folded | RelativeScore) or device.type != "cpu":
+    if not isinstance(score, Folded | FoldedRelative) or device.type != "cpu":
         return CHUNK_ROWS
     # A description takes some fifty operations: with chunks too small their own cost shows.
     numbers = CACHE_NUMBERS if isinstance(score, Folded) else 2 * CACHE_NUMBERS

@@ -29,11 +29,15 @@ class Describer:
 
     def __call__(self, x: Tensor) -> Tensor:
         """x: [R, T, N, M] -> [R, T, N, D], whatever M is."""
+        return self.rows_last(x).mT  # only the view is turned
+
+    def rows_last(self, x: Tensor) -> Tensor:
+        """The same as [R, T, D, N]."""
         view = self.task.view(x)
         many = x.shape[:2] == (1, 1) and x.shape[2] >= KNOTS and not torch.is_grad_enabled()
         columns = self._looked_up(x) if many else self._pooled(view, self.columns.direction, self._weights)
         facts = self.facts.expand(-1, -1, -1, x.shape[2])
-        return _rows_first([*self._pairs(view), columns, view.described_figures(), facts])
+        return torch.cat([*self._pairs(view), columns, view.described_figures(), facts], dim=2)
 
     def support(self) -> Tensor:
         """The labelled rows, each without itself, anomalies first: [R, T, K, D]."""
@@ -41,7 +45,7 @@ class Describer:
         direction = self.columns.own_direction
         columns = self._pooled(view, direction, self._weigh(direction))
         pairs = self._pairs(view, 1 - self.task.itself[:K, :K])
-        return _rows_first([*pairs, columns, view.described_figures(), self.task.facts(self.task.sees)])
+        return torch.cat([*pairs, columns, view.described_figures(), self.task.facts(self.task.sees)], dim=2).mT
 
     @property
     def widest(self) -> int:
@@ -169,8 +173,3 @@ def _layer(W: Tensor, x: Tensor, b: Tensor | None = None) -> Tensor:
     flat = x.flatten(2)
     out = torch.bmm(W, flat) if b is None else torch.baddbmm(b, W, flat)
     return out.view(*out.shape[:2], *x.shape[2:])
-
-
-def _rows_first(parts: list[Tensor]) -> Tensor:
-    """Parts of descriptions, [R, T, D, N] each, side by side: [R, T, N, D]. Only the view is turned."""
-    return torch.cat(parts, dim=2).mT
