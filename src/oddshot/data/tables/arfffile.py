@@ -4,7 +4,6 @@ import re
 from pathlib import Path
 from typing import Any
 
-import arff
 import pyarrow as pa
 
 from oddshot.data.tables.textfile import scan_text
@@ -15,6 +14,8 @@ _NUMBERS = ("NUMERIC", "REAL", "INTEGER")
 
 def read_arff(path: Path) -> Any:
     """The whole file: numeric attributes as float64, nominal ones and strings as text, ? as null."""
+    import arff  # only where there is such a file: training needs none
+
     encoding, _ = scan_text(path)
     content = path.read_text(encoding=encoding)
     _refuse_sparse(content, path)
