@@ -21,8 +21,8 @@ app = typer.Typer(
     name="oddshot",
     help=(
         "Find anomalies in a new task from a handful of labels.\n\n"
-        "Learn once from many labelled tasks (machines, sites, customers) with `train`, then `score` the rows of a new "
-        "one from about five normal rows and one anomaly. Start with `oddshot demo`."
+        "`score` the rows of a table from about five normal rows and one anomaly, at once with the model that ships or "
+        "after `train` has learned from many labelled tasks (machines, sites, customers). Start with `oddshot demo`."
     ),
     no_args_is_help=True,
     add_completion=False,
