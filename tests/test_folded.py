@@ -35,7 +35,7 @@ def test_rows_described_with_the_rows_last_score_the_same(n):
     score, x = adapted("relative"), random_rows(2, replicas=1, tasks=1, n_normal=n).joined()
     folded = fold(score)
     torch.testing.assert_close(folded(x[0, 0]), score(x)[0, 0], rtol=1e-9, atol=1e-12)
-    assert folded.widest == score.widest
+    assert folded.widest == score.describe.widest
 
 
 @pytest.mark.parametrize("name", ["knn", "ridge+nearest"])

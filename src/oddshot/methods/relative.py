@@ -58,11 +58,6 @@ class RelativeScore:
         """Where rows lie in the projected space, seen from the centre (Fig. 2c). x: [R, T, N, M] -> [R, T, N, 1]."""
         return self.distance.project(self.describe(x))
 
-    @property
-    def widest(self) -> int:
-        """Numbers that the largest step takes for one row."""
-        return self.describe.widest
-
 
 class Relative(Eigen):
     """Networks over pairs of rows and over columns describe a row; f, g, φ, c and η see the description."""
