@@ -160,7 +160,7 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return Explanation(names, added, score, start, numbers[baseline], numbers[near], distances)
 
     def suggest(self, X: Any, n: int = 1) -> NDArray[np.int64]:
-        """The numbers of n rows of X whose labels would help most, the most useful first.
+        """The numbers of n rows of X to label next, the one that is asked for first at the front.
 
         Those of which the detector is least sure, far from labelled rows and from each other. Fit again with their
         labels. results/universal/DECISIONS.md shows what a label chosen so gains.
