@@ -33,6 +33,10 @@ class TaskRows:
     normal: np.ndarray
     anomaly: np.ndarray
     unlabelled: np.ndarray
+    marks: np.ndarray | None = None  # [M, E], joined to what the networks over columns see
+
+    def marked(self, m, numbers):
+        return np.array(numbers) if self.marks is None else np.array([*numbers, *self.marks[m]])
 
     @cached_property
     def rows(self):
@@ -119,20 +123,21 @@ class TaskRows:
         return np.interp(self.along(m, value), GRID, np.arange(KNOTS))
 
     def knot(self, m, knot, own=None):
-        """[7]: the value at this knot, seen in its column."""
+        """[7 + marks]: the value at this knot, seen in its column."""
         mean, spread = self.moments(m)
         off, anomaly = offset_at(knot), self.mean_anomaly(own)[m]
         anomalous = (anomaly - self.center[m]) / spread
         excess, anomaly_excess = self.excess(m, mean + spread * off), self.excess(m, anomaly)
         same_side = np.sign(excess * anomaly_excess)
         sides = [squash(off), squash(abs(off)), squash(anomalous), squash(off * anomalous)]
-        return np.array([*sides, self.tail(excess), same_side * self.tail(anomaly_excess), self.log_size])
+        ranks = [self.tail(excess), same_side * self.tail(anomaly_excess), self.log_size]
+        return self.marked(m, [*sides, *ranks])
 
     def anomaly_column(self, m, own=None):
-        """[3]."""
+        """[3 + marks]."""
         anomaly = self.mean_anomaly(own)[m]
         offset = (anomaly - self.center[m]) / self.moments(m)[1]
-        return np.array([squash(abs(offset)), self.tail(self.excess(m, anomaly)), self.log_size])
+        return self.marked(m, [squash(abs(offset)), self.tail(self.excess(m, anomaly)), self.log_size])
 
     def curve(self, column, m, value, own=None):
         """The column network's numbers at a value, and their fourth powers: straight between two knots."""

@@ -1,3 +1,4 @@
+import dataclasses
 import itertools
 import warnings
 
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from oddshot import EpisodeSizes, FewShotDetector, InputError, Task, TrainingConfig, load_universal, meta_train
 from oddshot.metatrain import best_threshold, find_threshold, fit_encoding, usable_tasks
 from oddshot.methods.contract import Rows
+from oddshot.methods.relative import RelativeConfig
 from oddshot.methods.wonn import WoNN, WoNNConfig
 from oddshot.modelfile import HALF_WAY, from_bytes, to_bytes
 from tests.fleets import SHORT, SIZES, fleet, labels, mixed, numbers
@@ -242,14 +244,17 @@ def test_any_table_goes_all_the_way_and_back(make, method, seed):
 def test_training_goes_on_from_a_model_of_the_same_method_and_keeps_its_settings():
     shipped = load_universal()
     model = meta_train(fleet(), start=shipped, sizes=SIZES, training=SHORT, device="cpu", progress=False)
-    assert model.method.config == shipped.method.config
+    assert model.method.config == dataclasses.replace(shipped.method.config, marks=RelativeConfig().marks)
     assert model.encoding is not None
     before, after = shipped.method.state_dict(), model.method.state_dict()
     assert torch.equal(before["center"], after["center"])  # it is not fixed anew
     first = meta_train(fleet(), start=shipped, sizes=SIZES, training=TrainingConfig(epochs=1, learning_rate=1e-9),
                        device="cpu", progress=False)  # fmt: skip
     for name, value in first.method.state_dict().items():
-        torch.testing.assert_close(value, before[name], atol=1e-6, rtol=1e-6)
+        if name != "marks":  # of its own columns; what weighs them is added to two weights, as zeros
+            known = value[tuple(map(slice, before[name].shape))]
+            torch.testing.assert_close(known, before[name], atol=1e-6, rtol=1e-6)
+            assert known.numel() == value.numel() or float(value[:, before[name].shape[1] :].abs().max()) < 1e-6
 
 
 def test_a_start_of_another_method_or_with_other_settings_is_refused():
@@ -257,3 +262,7 @@ def test_a_start_of_another_method_or_with_other_settings_is_refused():
         meta_train(fleet(), method="eigen", start=load_universal(), sizes=SIZES)
     with pytest.raises(InputError, match="units: settings are those of the model to start from"):
         learn(fleet(), start=load_universal(), units=8)
+    wide = learn(fleet(), method="eigen", units=8)
+    narrow = [Task(task.name, task.X[:, :1], task.y) for task in fleet()]
+    with pytest.raises(InputError, match=r"the model to start from is for \d+ attributes, these tasks have \d+"):
+        meta_train(narrow, method="eigen", start=wide, sizes=SIZES)

@@ -72,7 +72,7 @@ def _trained(
     start: Method | None,
     on_epoch: Callable[[Progress], None] | None,
 ) -> tuple[Eigen, float]:
-    method = kind(pool.X.shape[1], kind.config_type() if start is None else start.config)
+    method = kind(pool.X.shape[1], kind.config_type() if start is None else kind.continued(start.config))
     many = pool.subset(np.tile(np.arange(len(pool)), COPIES))
     history = train(method, [many], [pool], [seed], config=CONFIG, device=device, on_epoch=on_epoch, start=start)
     return method, history.seconds

@@ -139,7 +139,7 @@ def _settings_of(start: Model, method: type[Method], hyperparameters: dict[str, 
         raise InputError(f"the model to start from is of method {start.method.name!r}, not {method.name!r}")
     if hyperparameters:
         raise InputError(f"{', '.join(hyperparameters)}: settings are those of the model to start from")
-    return start.method.config
+    return method.continued(start.method.config)
 
 
 def _task_set(tasks: Sequence[Task], encoding: Encoding) -> TaskSet:

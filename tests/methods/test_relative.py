@@ -16,7 +16,7 @@ from tests.methods.samples import build, loss_of_weights, pick, random_rows
 from tests.relation_references import TaskRows
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "relative.json"
-TINY = {"units": 3, "layers_f": 2, "layers_g": 2, "layers_phi": 3, "pair_units": 2, "column_units": 2}
+TINY = {"units": 3, "layers_f": 2, "layers_g": 2, "layers_phi": 3, "pair_units": 2, "column_units": 2, "marks": 1}
 
 
 def random_unlabelled(seed, u, replicas=2, tasks=3, M=4):
@@ -29,7 +29,8 @@ def without_anomalies(rows):
 
 def loop_scores(method, replica, normal, anomaly, unlabelled, query):
     """The description row by row, then Eqs. 1-6 letter by letter, for one task."""
-    task = TaskRows(normal, anomaly, unlabelled)
+    marks = None if method.marks is None else method.marks[replica].detach().numpy()
+    task = TaskRows(normal, anomaly, unlabelled, marks)
     names = ("pair", "column", "attention", "f", "g", "phi")
     *networks, f, g, phi = (references.layers_of(getattr(method, name), replica) for name in names)
     a = len(anomaly)
@@ -47,10 +48,11 @@ def loop_scores(method, replica, normal, anomaly, unlabelled, query):
     return [references.anomaly_score(w / np.linalg.norm(w), embed(task.description(networks, x))) for x in query]
 
 
+@pytest.mark.parametrize("marks", [0, 3])
 @pytest.mark.parametrize("u", [0, 6])
 @pytest.mark.parametrize("n_anomaly", [0, 1, 3])
-def test_scores_are_those_of_the_loops(n_anomaly, u):
-    method, support = build("relative"), random_rows(1, n_anomaly=n_anomaly)
+def test_scores_are_those_of_the_loops(n_anomaly, u, marks):
+    method, support = build("relative", marks=marks), random_rows(1, n_anomaly=n_anomaly)
     query, unlabelled = random_rows(2).joined(), random_unlabelled(3, u)
     scores = method.adapt_with(support, unlabelled if u else None)(query).detach()
     for r in range(2):
@@ -92,13 +94,15 @@ def test_scores_are_those_of_the_golden_file():
 
 def golden_scores():
     """Scores of a seeded small model on seeded rows, by what the support holds."""
-    method, support = build("relative", replicas=1), random_rows(1, 1, 1)
+    method, support = build("relative", replicas=1, marks=0), random_rows(1, 1, 1)
+    marked = build("relative", replicas=1)
     query, unlabelled = random_rows(2, 1, 1, n_normal=8).joined(), random_unlabelled(3, 20, 1, 1)
     scores = {
         "support": method.adapt(support),
         "support and unlabelled": method.adapt_with(support, unlabelled),
         "normal": method.adapt(without_anomalies(support)),
         "normal and unlabelled": method.adapt_with(without_anomalies(support), unlabelled),
+        "marks": marked.adapt(support),
     }
     return {name: score(query)[0, 0].tolist() for name, score in scores.items()}
 
@@ -112,8 +116,8 @@ def test_unlabelled_rows_change_scores():
 
 @torch.no_grad()
 @pytest.mark.parametrize("u", [1, 8])
-def test_order_of_columns_and_of_rows_does_not_matter(u):
-    method, support, query = build("relative"), random_rows(1), random_rows(2).joined()
+def test_without_marks_order_of_columns_and_of_rows_does_not_matter(u):
+    method, support, query = build("relative", marks=0), random_rows(1), random_rows(2).joined()
     unlabelled = random_unlabelled(3, u)
     scores = method.adapt_with(support, unlabelled)(query)
     torch.testing.assert_close(method.adapt_with(support, unlabelled.flip(2))(query), scores)
@@ -123,9 +127,18 @@ def test_order_of_columns_and_of_rows_does_not_matter(u):
 
 
 @torch.no_grad()
+def test_a_columns_marks_tell_it_from_others():
+    method, support, query = build("relative"), random_rows(1), random_rows(2).joined()
+    scores, turned = method.adapt(support)(query), Rows(*(part.flip(-1) for part in support))
+    assert not torch.allclose(method.adapt(turned)(query.flip(-1)), scores, rtol=1e-2)
+    method.marks.copy_(method.marks.flip(1))
+    torch.testing.assert_close(method.adapt(turned)(query.flip(-1)), scores)
+
+
+@torch.no_grad()
 @pytest.mark.parametrize("M", [1, 4, 300])
-def test_one_set_of_weights_scores_tables_of_any_width(M):
-    method, support, query = build("relative"), random_rows(1, M=M), random_rows(2, M=M)
+def test_without_marks_one_set_of_weights_scores_tables_of_any_width(M):
+    method, support, query = build("relative", marks=0), random_rows(1, M=M), random_rows(2, M=M)
     score = method.adapt(support)
     low, high = method.span(score, support)
     assert torch.isfinite(score(query.joined())).all()
@@ -134,7 +147,7 @@ def test_one_set_of_weights_scores_tables_of_any_width(M):
 
 @torch.no_grad()
 def test_padding_with_zeros_does_not_matter():
-    method, support, query = build("relative"), random_rows(1), random_rows(2).joined()
+    method, support, query = build("relative", marks=0), random_rows(1), random_rows(2).joined()
 
     def padded(rows):
         return torch.nn.functional.pad(rows, (0, 3))
@@ -172,7 +185,7 @@ def test_the_imagined_anomaly_is_trained_where_none_is_known(step):
 
 @pytest.mark.parametrize("step", [0, 2, 3])
 def test_loss_gradient_by_finite_differences(step):
-    method = build("relative", replicas=1, **TINY)
+    method = build("relative", replicas=1, M=2, **TINY)
     support, query = random_rows(3, 1, 2, M=2), random_rows(4, 1, 2, M=2)
 
     def hundredfold(support, query):  # small gradients, as those of the attention, are to count as well
@@ -257,9 +270,10 @@ def test_names_and_shapes_of_the_weights_stay_as_trained_models_have_them():
     own = {
         "pair.weights.0": (1, 10, 48),
         "pair.biases.0": (1, 1, 48),
-        "column.weights.0": (1, 7, 24),
+        "column.weights.0": (1, 7 + 8, 24),
         "column.weights.1": (1, 24, 24),
-        "attention.weights.0": (1, 3, 16),
+        "attention.weights.0": (1, 3 + 8, 16),
+        "marks": (1, 21, 8),
         "attention.weights.1": (1, 16, 2),
         "f.weights.0": (1, described + 1, 128),
         "phi.weights.0": (1, described + 128, 128),
@@ -267,7 +281,7 @@ def test_names_and_shapes_of_the_weights_stay_as_trained_models_have_them():
         "center": (1, 128),
     }
     assert {name: shapes[name] for name in own} == own
-    assert len(shapes) == 24
+    assert len(shapes) == 25
 
 
 @torch.no_grad()
@@ -278,3 +292,36 @@ def test_of_many_labelled_rows_so_many_are_looked_at():
     thinned = Rows(normal[:, :, chosen[0]], anomaly[:, :, chosen[1]])
     assert len(set(chosen[1].tolist())) == most
     torch.testing.assert_close(method.adapt(Rows(normal, anomaly))(query), method.adapt(thinned)(query))
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("n_attributes", [1, 4])
+@pytest.mark.parametrize("marks", [0, 3])
+def test_it_starts_from_another_as_that_scores_without_marks(n_attributes, marks):
+    """From a model without marks, and from one with the marks of other columns, whose own do not count then."""
+    other = build("relative", replicas=1, M=n_attributes, marks=marks)
+    method, support, query = build("relative", seed=5, marks=3), random_rows(1), random_rows(2).joined()
+    method.start_from(other)
+    keeps_marks = marks > 0 and n_attributes == 4
+    if keeps_marks:
+        torch.testing.assert_close(method.marks, other.marks.expand_as(method.marks))
+    expected = other if keeps_marks else unmarked(other)
+    for r in range(2):
+        scores = expected.adapt(pick(support, slice(r, r + 1)))(query[r : r + 1])
+        torch.testing.assert_close(method.adapt(support)(query)[r : r + 1], scores)
+
+
+def unmarked(method):
+    """The same method as if its networks had never seen marks."""
+    out = build("relative", replicas=1, marks=0)
+    weights = {name: value for name, value in method.state_dict().items() if name != "marks"}
+    for name, n in (("column.weights.0", 7), ("attention.weights.0", 3)):
+        weights[name] = weights[name][:, :n]
+    out.load_state_dict(weights)
+    return out
+
+
+def test_what_goes_on_from_a_model_has_its_settings_and_marks():
+    without = RelativeConfig(units=9, marks=0)
+    assert Relative.continued(without) == RelativeConfig(units=9)
+    assert Relative.continued(RelativeConfig(marks=2)) == RelativeConfig(marks=2)

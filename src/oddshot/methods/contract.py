@@ -113,6 +113,24 @@ class Method(nn.Module, ABC):
         for network in self.networks:
             network.initialise(generators)
 
+    @classmethod
+    def continued(cls, config: Any) -> Any:
+        """Settings of a method that goes on from a trained one with these settings: here the same."""
+        return config
+
+    def start_from(self, other: "Method") -> None:
+        """Take the weights of a trained method of one replica for all replicas."""
+        weights, own = self.weights_from(other), self.state_dict()
+        if any(weights[name].shape[1:] != value.shape[1:] for name, value in own.items()):
+            raise InputError(
+                f"the model to start from is for {other.n_attributes} attributes, these tasks have {self.n_attributes}"
+            )
+        self.load_state_dict({name: weights[name].expand_as(value) for name, value in own.items()})
+
+    def weights_from(self, other: "Method") -> dict[str, Tensor]:
+        """What there is to take of a trained method, by name."""
+        return dict(other.state_dict())
+
     def set_noise(self, noise: torch.Generator | None) -> None:
         """Where dropout draws from while training."""
         for network in self.networks:

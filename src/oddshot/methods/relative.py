@@ -1,15 +1,16 @@
 """`relative`: the proposed method on rows described by their relation to the task's own rows, not by their attributes.
 
-No weight depends on the number of attributes, so one model serves tables of any width.
+Where all tasks have the same columns, each has learned marks, by which one is told from another; without marks no weight
+depends on the number of attributes, so that one model serves tables of any width.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor, nn
 
-from oddshot.methods.contract import Distance, Rows, ScoreFunction, minus_smooth_auc
+from oddshot.methods.contract import Distance, Method, Rows, ScoreFunction, minus_smooth_auc
 from oddshot.methods.eigen import Eigen, EigenConfig
 from oddshot.methods.settings import require_at_least
 from oddshot.model.curves import N_ATTENTION, N_COLUMN
@@ -24,18 +25,19 @@ MOST_LABELLED = 64  # rows of each label that others are related to: every pair 
 class RelativeConfig(EigenConfig):
     """Networks of the proposed method, narrower; pair_units, column_units: of those that describe a row.
 
-    heads: in how many ways columns are weighted by what they tell of the anomalies.
+    heads: in how many ways columns are weighted by what they tell of the anomalies. marks: learned numbers that tell a
+    column from others; 0 for tables of any width.
     """
 
     units: int = 128
-    dropout: float = 0.0
     pair_units: int = 48
     column_units: int = 24
     heads: int = 2
+    marks: int = 8
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require_at_least(self, pair_units=1, column_units=1, heads=1)
+        require_at_least(self, pair_units=1, column_units=1, heads=1, marks=0)
 
     @property
     def description(self) -> int:
@@ -69,16 +71,35 @@ class Relative(Eigen):
         super().__init__(config.description, config, replicas)
         self.n_attributes = n_attributes
         self.pair = Network([N_PAIR, config.pair_units], replicas=replicas)
-        self.column = Network([N_COLUMN, config.column_units, config.column_units], replicas=replicas)
-        self.attention = Network([N_ATTENTION, 16, config.heads], replicas=replicas)
+        self.column = Network([N_COLUMN + config.marks, config.column_units, config.column_units], replicas=replicas)
+        self.attention = Network([N_ATTENTION + config.marks, 16, config.heads], replicas=replicas)
+        self.marks = nn.Parameter(torch.zeros(replicas, n_attributes, config.marks)) if config.marks else None
         self.imagined = nn.Parameter(torch.zeros(replicas, config.units))  # stands for the anomaly where none is known
 
     def initialise(self, generators: Sequence[torch.Generator]) -> None:
         """Initial weights, each replica from a generator of its own."""
         super().initialise(generators)
         with torch.no_grad():
-            for replica, generator in zip(self.imagined, generators, strict=True):
-                replica.copy_(torch.randn(replica.shape, generator=generator))
+            for parameter in (self.imagined,) if self.marks is None else (self.imagined, self.marks):
+                for replica, generator in zip(parameter, generators, strict=True):
+                    replica.copy_(torch.randn(replica.shape, generator=generator))
+
+    @classmethod
+    def continued(cls, config: RelativeConfig) -> RelativeConfig:
+        """The same, with marks: what goes on is trained on tasks of the same columns."""
+        return replace(config, marks=config.marks or RelativeConfig.marks)
+
+    def weights_from(self, other: Method) -> dict[str, Tensor]:
+        """Of columns that the other has not met, the marks are new and count for nothing at first."""
+        weights = super().weights_from(other)
+        marks = weights.get("marks")
+        if self.marks is None or (marks is not None and marks.shape[1] == self.n_attributes):
+            return weights
+        weights["marks"] = self.marks
+        for name, n in (("column", N_COLUMN), ("attention", N_ATTENTION)):
+            first = f"{name}.weights.0"
+            weights[first] = nn.functional.pad(weights[first][:, :n], (0, 0, 0, self.config.marks))
+        return weights
 
     def adapt(self, support: Rows) -> RelativeScore:
         """Describe the support, each row without itself, and solve Eq. 3 for the described rows."""
@@ -124,7 +145,8 @@ class Relative(Eigen):
         """What describes the rows of these tasks."""
         normal, anomaly = (part.clamp(-LARGEST, LARGEST) for part in support)
         others = None if unlabelled is None else unlabelled.clamp(-LARGEST, LARGEST)
-        return Describer(self.pair, self.column, self.attention, Relations(normal, anomaly, others))
+        marks = None if self.marks is None else self.marks.mT[:, :, None, :, None]
+        return Describer(self.pair, self.column, self.attention, Relations(normal, anomaly, others), marks)
 
 
 def _thinned(rows: Tensor) -> Tensor:

@@ -19,13 +19,15 @@ class Describer:
 
     pair: a network over ten numbers, of which seven depend on the row and three on the labelled row alone (its two
     lengths, its label): their part of the first layer, with its bias, is added to that of the others, as r is in φ.
-    column: over the seven numbers of a value in its column. attention: over the three of a column, to some weights.
+    column: over the seven numbers of a value in its column. attention: over the three of a column, to some weights. Both
+    also see the column's marks, [R, marks, 1, M, 1], where columns have any.
     """
 
     pair: Network
     column: Network
     attention: Network
     task: Relations
+    marks: Tensor | None = None
 
     def __call__(self, x: Tensor) -> Tensor:
         """x: [R, T, N, M] -> [R, T, N, D], whatever M is."""
@@ -99,7 +101,7 @@ class Describer:
 
     def _weigh(self, direction: Direction) -> Tensor:
         """How much each column counts: alike for all that count, and the attention's: [R, T, 1 + H, M, 1 or N]."""
-        out = _all_layers(self.attention, self.columns.describe_anomaly(direction)).transpose(1, 2)
+        out = _all_layers(self.attention, self.columns.describe_anomaly(direction), self.marks).transpose(1, 2)
         dead = (self.task.alive == 0)[:, :, None, :, None]
         attention = torch.where(dead, -LARGEST, out).softmax(3)
         alike = (self.task.alive / self.task.width)[:, :, None, :, None].expand_as(attention[:, :, :1])
@@ -107,7 +109,7 @@ class Describer:
 
     def _curves(self, knots: Tensor, direction: Direction) -> Tensor:
         """The column network at these knots: [R, T, M, N] -> [R, T, C, M, N]."""
-        return _all_layers(self.column, self.columns.describe(knots, direction)).relu_().transpose(1, 2)
+        return _all_layers(self.column, self.columns.describe(knots, direction), self.marks).relu_().transpose(1, 2)
 
     def _pooled(self, view: View, direction: Direction, weights: Tensor) -> Tensor:
         """Means over the columns, each with weights of its own, and of a higher power: [R, T, D, N]."""
@@ -160,11 +162,15 @@ def _first(network: Network) -> tuple[Tensor, Tensor]:
     return network.weights[0].mT, network.biases[0].mT
 
 
-def _all_layers(network: Network, x: Tensor) -> Tensor:
-    """A network over the second dimension: [R, in, ...] -> [R, out, ...]."""
+def _all_layers(network: Network, x: Tensor, marks: Tensor | None) -> Tensor:
+    """A network over the second dimension, with the marks joined to it: [R, in, ...] -> [R, out, ...]."""
     assert network.biases is not None
-    for k, (W, b) in enumerate(zip(network.weights, network.biases, strict=True)):
-        x = _layer(W.mT, x if k == 0 else x.relu_(), b.mT)
+    (W, b), n = _first(network), x.shape[1]
+    x = _layer(W[:, :, :n], x, b)
+    if marks is not None:
+        x = x.add_(_layer(W[:, :, n:], marks))
+    for W, b in zip(network.weights[1:], network.biases[1:], strict=True):
+        x = _layer(W.mT, x.relu_(), b.mT)
     return x
 
 

@@ -56,6 +56,7 @@ class History:
     seconds: float
 
 
+@torch.enable_grad()  # whoever calls it
 def train(
     method: Method,
     training: Sequence[TaskSet],
@@ -73,7 +74,7 @@ def train(
     """Train R replicas in place, each on its own tasks and from its own seed, and leave each at its best weights.
 
     ranks: processes that all call this with the same arguments and share the work; each ends with the same weights.
-    start: a trained method of the same settings and one replica, from whose weights all go on.
+    start: a trained method of one replica, from whose weights all go on (`Method.start_from`).
     """
     config, sizes, started = config or TrainingConfig(), sizes or EpisodeSizes(), time.perf_counter()
     ranks = ranks or Ranks()
@@ -93,8 +94,7 @@ def train(
         support, query = episodes.draw(everyone, draw_rngs)
         method.fix_center(support, torch.cat([support.normal, query.normal], dim=2))
     else:
-        weights = start.state_dict()
-        method.load_state_dict({name: weights[name].expand_as(value) for name, value in method.state_dict().items()})
+        method.start_from(start)
 
     held_out = validation_episodes(validation, sizes, rule, device, [stream[2] for stream in streams])
     validate = Validator(method, *held_out)

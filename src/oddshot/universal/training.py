@@ -18,6 +18,7 @@ from oddshot.universal.prior import Prior
 WIDTHS = (6, 12, 24, 48, 100)  # largest number of columns of the tasks of a step
 NORMAL, ANOMALY, UNLABELLED = (5, 5, 5, 3, 8, 15), (0, 1, 1, 1, 1, 2, 4), (0, 0, 0, 50, 200, 200)
 QUERY = (24, 12)  # normal and anomalous rows that a task is tested on
+ANY_WIDTH = RelativeConfig(dropout=0.0, marks=0)
 WARM_UP = 100  # steps over which the learning rate rises
 
 
@@ -41,7 +42,7 @@ def train_universal(
     """Meta-train `relative` on synthetic tasks with supports and unlabelled rows of many sizes."""
     device = torch.device(device)
     rng = np.random.default_rng(config.seed)
-    model = Relative(1, method or RelativeConfig())
+    model = Relative(1, method or ANY_WIDTH)
     model.initialise([torch.Generator().manual_seed(config.seed)])
     model.to(device).eval()
     generator = torch.Generator(device).manual_seed(config.seed + 1)
