@@ -19,8 +19,8 @@ class Describer:
 
     pair: a network over ten numbers, of which seven depend on the row and three on the labelled row alone (its two
     lengths, its label): their part of the first layer, with its bias, is added to that of the others, as r is in φ.
-    column: over the seven numbers of a value in its column. attention: over the three of a column, to some weights. Both
-    also see the column's marks, [R, marks, 1, M, 1], where columns have any.
+    column: over the seven numbers of a value in its column. attention: over the three of a column, to some weights.
+    Both also see the column's marks, [R, marks, 1, M, 1], where columns have any.
     """
 
     pair: Network
