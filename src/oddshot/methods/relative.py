@@ -1,7 +1,7 @@
 """`relative`: the proposed method on rows described by their relation to the task's own rows, not by their attributes.
 
-Where all tasks have the same columns, each has learned marks, by which one is told from another. Without marks no weight
-depends on the number of attributes: one model serves tables of any width.
+Where all tasks have the same columns, each has learned marks, by which one is told from another. Without marks no
+weight depends on the number of attributes: one model serves tables of any width.
 """
 
 from collections.abc import Sequence
