@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from oddshot.methods.contract import Distance, Linear, ScoreFunction
+from oddshot.methods.ensemble import Averaged, average
 from oddshot.methods.maml import SteppedDistance
 from oddshot.methods.relative import RelativeScore
 from oddshot.methods.taskwise import TaskDistance
@@ -78,10 +79,33 @@ class FoldedRelative:
         return projected.square_().sum(0)
 
 
+@dataclass(frozen=True)
+class FoldedMean:
+    """Score function of one task of an ensemble."""
+
+    parts: Sequence["FoldedScore"]
+    scales: Sequence[float]
+
+    @property
+    def widest(self) -> int:
+        """How many numbers a row becomes at most."""
+        return max(part.widest for part in self.parts)
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """x: [n, M]. Returns [n] in float64."""
+        return average([part(x) for part in self.parts], self.scales)
+
+
+FoldedScore = Folded | FoldedRelative | FoldedMean
+
+
 @torch.no_grad()
-def fold(score: ScoreFunction) -> Folded | FoldedRelative | None:
+def fold(score: ScoreFunction) -> FoldedScore | None:
     """The only task of a score function with R = T = 1; None where a method scores by something else than layers."""
     match score:
+        case Averaged(scores, scales):
+            parts = [folded for one in scores if (folded := fold(one)) is not None]
+            return FoldedMean(parts, scales) if len(parts) == len(scores) else None
         case RelativeScore(describe, distance):
             folded = fold(distance)
             assert isinstance(folded, Folded)

@@ -19,9 +19,10 @@ from oddshot.errors import InputError
 from oddshot.heldout import learn_decisions
 from oddshot.methods import find_method
 from oddshot.methods.contract import Method, Rows
+from oddshot.methods.ensemble import Ensemble, split_replicas, usual_scores
 from oddshot.modelfile import HALF_WAY, Model
 from oddshot.progress import training_bar
-from oddshot.training import Ranks, TrainingConfig, train, validation_episodes
+from oddshot.training import History, Ranks, TrainingConfig, train, validation_episodes
 
 
 def meta_train(
@@ -30,6 +31,7 @@ def meta_train(
     validation: Sequence[Task] | None = None,
     method: str = "relative",
     start: Model | None = None,
+    members: int = 1,
     seed: int = 0,
     device: str = "auto",
     sizes: EpisodeSizes | None = None,
@@ -42,10 +44,10 @@ def meta_train(
     """Learn from many labelled tasks a model that adapts to a new one.
 
     validation: tasks for early stopping; without them a tenth of `tasks` is set aside at random. start: a model of the
-    same method to go on from, with its settings (`load_universal()`: the one that ships). sizes: rows of the simulated
-    tasks. encoding: how columns become numbers, fitted on the tasks unless given. ranks: processes that all
-    call this alike and share the work (`joined_ranks`). hyperparameters: fields of the method's configuration (`units`,
-    `dropout`, ...).
+    same method to go on from, with its settings (`load_universal()`: the one that ships). members: so many networks,
+    trained side by side from seeds of their own, whose mean score counts. sizes: rows of the simulated tasks. encoding:
+    how columns become numbers, fitted on the tasks unless given. ranks: processes that all call this alike and share
+    the work (`joined_ranks`). hyperparameters: fields of the method's configuration (`units`, `dropout`, ...).
     """
     sizes = sizes or EpisodeSizes()
     chosen = find_method(method)
@@ -55,25 +57,27 @@ def meta_train(
     encoding = encoding or fit_encoding(tasks)
     pool = _task_set(tasks, encoding)
     train_pool, valid_pool = _split(pool, seed) if held_out is None else (pool, _task_set(held_out, encoding))
-    network = chosen(encoding.n_attributes, config)
+    network = _networks(chosen, encoding.n_attributes, config, members)
     where = resolve_device(device)
     with training_bar(training or TrainingConfig(), enabled=progress) as on_epoch:
         history = train(
-            network, [train_pool], [valid_pool], [seed],
+            network, [train_pool] * members, [valid_pool] * members, [seed + k for k in range(members)],
             config=training, sizes=sizes, device=where, on_epoch=on_epoch, ranks=ranks,
             start=None if start is None else start.method,
         )  # fmt: skip
     streams = [np.random.SeedSequence([seed, 1])]
-    threshold = find_threshold(network, *validation_episodes([valid_pool], sizes, "resampled", where, streams))
+    held_out_rows = validation_episodes([valid_pool], sizes, "resampled", where, streams)
+    if members > 1:
+        parts = split_replicas(network, lambda: chosen(encoding.n_attributes, config))
+        network = Ensemble(parts, usual_scores(parts, *held_out_rows))
+    threshold = find_threshold(network, *held_out_rows)
     facts = {
         "oddshot": __version__,
         "seed": seed,
         "tasks": len(train_pool),
         "validation_tasks": len(valid_pool),
         "sizes": dataclasses.asdict(sizes),
-        "epochs": history.epochs[0],
-        "best_epoch": history.best_epoch[0],
-        "validation_auc": history.best_auc[0],
+        **_facts_of(history),
     }  # nothing that differs between two runs: the same seed gives the same file
     calibration, familiarity = learn_decisions(network, train_pool, valid_pool, sizes, where, seed)
     return Model(network, encoding, threshold, facts, calibration, familiarity)
@@ -137,9 +141,30 @@ def _configure(method: type[Method], hyperparameters: dict[str, Any]) -> Any:
 def _settings_of(start: Model, method: type[Method], hyperparameters: dict[str, Any]) -> Any:
     if start.method.name != method.name:
         raise InputError(f"the model to start from is of method {start.method.name!r}, not {method.name!r}")
+    if isinstance(start.method, Ensemble):
+        raise InputError("the model to start from has several members; training goes on from one of a single network")
     if hyperparameters:
         raise InputError(f"{', '.join(hyperparameters)}: settings are those of the model to start from")
     return method.continued(start.method.config)
+
+
+def _networks(method: type[Method], n_attributes: int, config: Any, members: int) -> Method:
+    """As many replicas as an ensemble is to have members."""
+    if members < 1:
+        raise InputError(f"members is {members}; it must be at least 1")
+    network = method(n_attributes, config, members)
+    if members > 1 and next(network.parameters(), None) is None:
+        raise InputError(
+            f"method {method.name!r} learns nothing from other tasks: all {members} members would be alike"
+        )
+    return network
+
+
+def _facts_of(history: History) -> dict[str, Any]:
+    """Of the network, or of all members: the longest training, the best epoch of each, their mean validation AUC."""
+    best, members = history.best_epoch, len(history.epochs)
+    facts = {"epochs": max(history.epochs), "best_epoch": best[0] if members == 1 else best}
+    return facts | {"validation_auc": sum(history.best_auc) / members} | ({"members": members} if members > 1 else {})
 
 
 def _task_set(tasks: Sequence[Task], encoding: Encoding) -> TaskSet:

@@ -20,6 +20,7 @@ from oddshot.errors import InputError
 from oddshot.familiarity import Familiarity
 from oddshot.methods import find_method
 from oddshot.methods.contract import Method
+from oddshot.methods.ensemble import Ensemble
 from oddshot.sealed import read_header, seal
 
 FORMAT = 2  # 1 has no calibration
@@ -91,12 +92,14 @@ def load_model(path: str | Path, device: str = "cpu") -> Model:
 def to_bytes(model: Model) -> bytes:
     """The file's content."""
     method = model.method
+    members = {"scales": list(method.scales)} if isinstance(method, Ensemble) else {}
     header = {
         "format": FORMAT,
         "method": method.name,
         "config": dataclasses.asdict(method.config),
         "n_attributes": method.n_attributes,
-        "replicas": method.replicas,
+        "replicas": len(method.members) if isinstance(method, Ensemble) else 1,
+        **members,
         "encoding": None if model.encoding is None else model.encoding.to_dict(),
         "threshold": float(model.threshold),
         "training": model.training,
@@ -137,6 +140,14 @@ def _learned_on_held_out(header: Mapping[str, Any]) -> tuple[Calibration | None,
     )
 
 
+def _scales(header: Mapping[str, Any]) -> list[float]:
+    """Of the members of an ensemble."""
+    scales = header["scales"]
+    if not (isinstance(scales, list) and all(isinstance(one, float) and math.isfinite(one) for one in scales)):
+        raise TypeError(f"scales is {str(scales)[:40]!r}")
+    return scales
+
+
 def _build_method(header: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Method:
     """The method that the header describes, with these weights. The sizes it states are not trusted."""
     method_type = find_method(header["method"])
@@ -144,8 +155,11 @@ def _build_method(header: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> M
     for name, value in header["config"].items():
         if name.startswith("layers") and value > len(tensors):  # each layer has a tensor of its own
             raise ValueError(f"{name} is {value}, with {len(tensors)} tensors")
+    if not 1 <= header["replicas"] <= len(tensors) + 1:  # each member has tensors of its own
+        raise ValueError(f"replicas is {header['replicas']}, with {len(tensors)} tensors")
     with torch.device("meta"):  # no memory is taken before the shapes are known to fit the file
-        method = method_type(header["n_attributes"], config, header["replicas"])
+        members = [method_type(header["n_attributes"], config) for _ in range(header["replicas"])]
+    method = members[0] if len(members) == 1 else Ensemble(members, _scales(header))
     for name, value in method.state_dict().items():
         if name in tensors and tensors[name].dtype != value.dtype:
             raise TypeError(f"{name} holds {tensors[name].dtype} numbers")

@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from oddshot.folded import Folded, FoldedRelative
+from oddshot.folded import Folded, FoldedScore
 from oddshot.methods.contract import Method, Rows, ScoreFunction
 
 CHUNK_ROWS = 16384
@@ -53,9 +53,7 @@ def adapt_task(
     return score, low + fraction * (high - low)
 
 
-def score_rows(
-    score: ScoreFunction | Folded | FoldedRelative, X: NDArray[np.float32], device: torch.device
-) -> NDArray[np.float64]:
+def score_rows(score: ScoreFunction | FoldedScore, X: NDArray[np.float32], device: torch.device) -> NDArray[np.float64]:
     """X: [n, M]. Returns [n]."""
     out = np.empty(len(X))
     step = chunk_rows(score, device)
@@ -68,11 +66,11 @@ def score_rows(
             if isinstance(score, Folded):
                 scores = score(chunk, room)
             else:
-                scores = score(chunk) if isinstance(score, FoldedRelative) else score(chunk[None, None])[0, 0]
+                scores = score(chunk) if isinstance(score, FoldedScore) else score(chunk[None, None])[0, 0]
             out[start : start + step] = scores.cpu().numpy()
 
     starts, threads = range(0, len(X), step), torch.get_num_threads()
-    if threads > 1 and len(starts) > 1 and device.type == "cpu" and isinstance(score, Folded | FoldedRelative):
+    if threads > 1 and len(starts) > 1 and device.type == "cpu" and isinstance(score, FoldedScore):
         several = -(-len(starts) // (8 * threads))  # chunks at a time: eight turns for each thread
         with threads_of_one_core(min(threads, len(starts))) as pool:
             list(pool.map(fill, [starts[k : k + several] for k in range(0, len(starts), several)]))
@@ -81,9 +79,9 @@ def score_rows(
     return out
 
 
-def chunk_rows(score: ScoreFunction | Folded | FoldedRelative, device: torch.device) -> int:
+def chunk_rows(score: ScoreFunction | FoldedScore, device: torch.device) -> int:
     """How many rows are scored at once: on a CPU so many that they stay in its cache from layer to layer."""
-    if not isinstance(score, Folded | FoldedRelative) or device.type != "cpu":
+    if not isinstance(score, FoldedScore) or device.type != "cpu":
         return CHUNK_ROWS
     # A description takes some fifty operations: with chunks too small their own cost shows.
     numbers = CACHE_NUMBERS if isinstance(score, Folded) else 2 * CACHE_NUMBERS

@@ -28,6 +28,7 @@ def train(
     start: Annotated[
         str, typer.Option("--from", metavar="universal|nothing|FILE", help="Weights to go on from.")
     ] = "nothing",
+    members: Annotated[int, typer.Option(min=1, help="Networks whose mean score counts, trained side by side.")] = 1,
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same model on the same machine.")] = 0,
     device: Device = "auto",
     epochs: Annotated[int, typer.Option(help="At most so many passes over the tasks.")] = 1000,
@@ -71,8 +72,8 @@ def train(
             typer.echo("\n".join(encoding.describe()))
             started = time.perf_counter()
             model = meta_train(
-                tasks, method=method, start=first, seed=seed, device=device, sizes=sizes, encoding=encoding,
-                training=config, progress=ranks.is_first, ranks=ranks, **settings,
+                tasks, method=method, start=first, members=members, seed=seed, device=device, sizes=sizes,
+                encoding=encoding, training=config, progress=ranks.is_first, ranks=ranks, **settings,
             )  # fmt: skip
             if temporary is None:
                 return

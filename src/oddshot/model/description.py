@@ -108,20 +108,19 @@ class Describer:
         return torch.cat([alike, attention], dim=2)
 
     def _curves(self, knots: Tensor, direction: Direction) -> Tensor:
-        """The column network at these knots: [R, T, M, N] -> [R, T, C, M, N]."""
-        return _all_layers(self.column, self.columns.describe(knots, direction), self.marks).relu_().transpose(1, 2)
+        """The column network at these knots: [R, T, M, N] -> [R, C, T, M, N]."""
+        return _all_layers(self.column, self.columns.describe(knots, direction), self.marks).relu_()
 
     def _pooled(self, view: View, direction: Direction, weights: Tensor) -> Tensor:
         """Means over the columns, each with weights of its own, and of a higher power: [R, T, D, N]."""
         place = self.columns.place(view.x)
         low = place.detach().floor().clamp_max(KNOTS - 2)
-        share = (place - low)[:, :, None]
+        share = (place - low)[:, None]
         if direction.offset.shape[-1] > 1:
             direction = Direction(*(part.repeat(1, 1, 1, 2) for part in direction))
         left, right = self._curves(torch.cat([low, low + 1], dim=-1), direction).chunk(2, dim=-1)
         value, power = torch.lerp(left, right, share), torch.lerp(left**POWER, right**POWER, share)
-        means = [(value * weights[:, :, k, None]).sum(3) for k in range(weights.shape[2])]
-        return torch.cat([*means, self._root((power * weights[:, :, :1]).sum(3))], dim=2)
+        return torch.cat([_means(value, weights), self._root(_means(power, weights[:, :, :1]))], dim=2)
 
     def _looked_up(self, x: Tensor) -> Tensor:
         """The same for one task and rows that see all anomalies, by the table of all knots. x: [1, 1, N, M]."""
@@ -145,7 +144,7 @@ class Describer:
         """What each column adds at each knot, and how much more at the next one: [M · KNOTS, D] each."""
         M = self.task.rows.shape[3]
         knots = torch.arange(KNOTS, device=self.task.rows.device, dtype=self.task.rows.dtype).expand(1, 1, M, -1)
-        value = self._curves(knots, self.columns.direction)[0, 0]
+        value = self._curves(knots, self.columns.direction)[0, :, 0]
         parts = [value * weight for weight in self._weights[0, 0]]
         table = torch.cat([*parts, value**POWER * self._weights[0, 0, 0]])
         steps = torch.nn.functional.pad(table.diff(dim=-1), (0, 1))
@@ -154,6 +153,15 @@ class Describer:
 
     def _root(self, mean: Tensor) -> Tensor:
         return (mean + 1e-6) ** (1 / POWER)
+
+
+def _means(values: Tensor, weights: Tensor) -> Tensor:
+    """Over the columns, with each of the weights: [R, C, T, M, N] and [R, T, H, M, 1 or N] -> [R, T, H · C, N]."""
+    if weights.shape[-1] == 1:
+        means = weights.squeeze(-1).unsqueeze(1) @ values  # [R, C, T, H, N], without the products in memory
+    else:
+        means = torch.stack([(values * one.unsqueeze(1)).sum(3) for one in weights.unbind(2)], dim=3)
+    return means.permute(0, 2, 3, 1, 4).flatten(2, 3)
 
 
 def _first(network: Network) -> tuple[Tensor, Tensor]:
