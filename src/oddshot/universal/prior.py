@@ -25,6 +25,7 @@ KINDS = {
 # What becomes of a column at the end, in the tasks where any is changed, and how often.
 COLUMNS = {"plain": 0.45, "skewed": 0.2, "rounded": 0.12, "two values": 0.08, "heavy tails": 0.09, "mostly zero": 0.06}
 CHANGED = 0.7  # share of the tasks in which columns are changed
+ALIKE = 0.3  # share of these in which all columns are changed in the same way, each way as often
 
 
 class Prior:
@@ -164,7 +165,9 @@ class Prior:
     def _transformed(self, x: Tensor) -> Tensor:
         """Columns as tables have them: skewed, rounded, with two values, with heavy tails, mostly zero."""
         T, _, M = x.shape
-        way = self._choose(list(COLUMNS.values()), T, 1, M) * (self._random(T, 1, 1) < CHANGED)
+        one_for_all, alike = self._choose([1.0] * len(COLUMNS), T, 1, 1), self._random(T, 1, 1) < ALIKE
+        way = torch.where(alike, one_for_all, self._choose(list(COLUMNS.values()), T, 1, M))
+        way = way * (self._random(T, 1, 1) < CHANGED)
         size = torch.exp(0.5 * self._normal(T, 1, M))
         by_way = {
             "skewed": (0.8 * size * x).clamp(-6, 6).exp(),
