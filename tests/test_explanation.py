@@ -153,3 +153,12 @@ def test_the_same_row_is_not_suggested_twice():
     X = np.repeat(numbers(8), 2, axis=0)
     chosen = detector.suggest(X, 10)
     assert len({number // 2 for number in chosen.tolist()}) == 10
+
+
+def test_rows_that_are_labelled_already_are_suggested_last():
+    known = numbers(9)[:10][labels(10) >= 0]
+    detector = FewShotDetector(small_model()).fit(numbers(9)[:10], labels(10))
+    X = np.concatenate([known, numbers(8)])
+    p = detector.predict_proba(X)[:, 1]
+    assert np.argsort(-p * (1 - p))[: len(numbers(8))].min() < len(known)  # uncertainty alone would ask for some
+    assert set(detector.suggest(X, len(X))[-len(known) :].tolist()) == set(range(len(known)))
