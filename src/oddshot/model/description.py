@@ -10,8 +10,6 @@ from oddshot.model.curves import KNOTS, Columns, Direction
 from oddshot.model.networks import Network
 from oddshot.model.relations import LARGEST, Relations, View, squash
 
-POWER = 4  # of the mean over columns in which the largest counts most
-
 
 @dataclass(frozen=True, eq=False)
 class Describer:
@@ -119,8 +117,8 @@ class Describer:
         if direction.offset.shape[-1] > 1:
             direction = Direction(*(part.repeat(1, 1, 1, 2) for part in direction))
         left, right = self._curves(torch.cat([low, low + 1], dim=-1), direction).chunk(2, dim=-1)
-        value, power = torch.lerp(left, right, share), torch.lerp(left**POWER, right**POWER, share)
-        return torch.cat([_means(value, weights), self._root(_means(power, weights[:, :, :1]))], dim=2)
+        value, power = torch.lerp(left, right, share), torch.lerp(_power(left), _power(right), share)
+        return torch.cat([_means(value, weights), _root(_means(power, weights[:, :, :1]))], dim=2)
 
     def _looked_up(self, x: Tensor) -> Tensor:
         """The same for one task and rows that see all anomalies, by the table of all knots. x: [1, 1, N, M]."""
@@ -137,7 +135,7 @@ class Describer:
         out += bag(low.view(-1), steps, starts, mode="sum", per_sample_weights=share.view(-1))
         out = out.T[None, None]
         C = self.column.last_weight.shape[-1]
-        return torch.cat([out[:, :, :-C], self._root(out[:, :, -C:])], dim=2)
+        return torch.cat([out[:, :, :-C], _root(out[:, :, -C:])], dim=2)
 
     @cached_property
     def _tables(self) -> tuple[Tensor, Tensor]:
@@ -146,13 +144,19 @@ class Describer:
         knots = torch.arange(KNOTS, device=self.task.rows.device, dtype=self.task.rows.dtype).expand(1, 1, M, -1)
         value = self._curves(knots, self.columns.direction)[0, :, 0]
         parts = [value * weight for weight in self._weights[0, 0]]
-        table = torch.cat([*parts, value**POWER * self._weights[0, 0, 0]])
+        table = torch.cat([*parts, _power(value) * self._weights[0, 0, 0]])
         steps = torch.nn.functional.pad(table.diff(dim=-1), (0, 1))
         values, more = (part.permute(1, 2, 0).flatten(0, 1).contiguous() for part in (table, steps))
         return values, more
 
-    def _root(self, mean: Tensor) -> Tensor:
-        return (mean + 1e-6) ** (1 / POWER)
+
+def _power(x: Tensor) -> Tensor:
+    """The fourth: in its mean over columns the largest counts most."""
+    return x.square().square()
+
+
+def _root(mean: Tensor) -> Tensor:
+    return (mean + 1e-6).sqrt().sqrt()
 
 
 def _means(values: Tensor, weights: Tensor) -> Tensor:
@@ -177,8 +181,8 @@ def _all_layers(network: Network, x: Tensor, marks: Tensor | None) -> Tensor:
     x = _layer(W[:, :, :n], x, b)
     if marks is not None:
         x = x.add_(_layer(W[:, :, n:], marks))
-    for W, b in zip(network.weights[1:], network.biases[1:], strict=True):
-        x = _layer(W.mT, x.relu_(), b.mT)
+    for k in range(1, len(network.weights)):
+        x = _layer(network.weights[k].mT, x.relu_(), network.biases[k].mT)
     return x
 
 
