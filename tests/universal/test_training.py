@@ -13,7 +13,7 @@ from oddshot.universal.prior import Prior
 from oddshot.universal.shipped import load_universal, write_shipped
 from oddshot.universal.training import UniversalConfig, _rate, train_universal
 
-SMALL = RelativeConfig(units=16, pair_units=8, column_units=8)
+SMALL = RelativeConfig(units=16, pair_units=8, column_units=8, dropout=0.0, marks=0)
 
 
 def auc_on_new_tasks(model, anomaly, unlabelled):
@@ -34,6 +34,19 @@ def test_it_learns_and_the_same_seed_gives_the_same_model():
     assert all(torch.equal(a, b) for a, b in zip(model.parameters(), again.parameters(), strict=True))
     untrained = train_universal(UniversalConfig(steps=0, tasks=8), SMALL)
     assert auc_on_new_tasks(model, 1, 0) > auc_on_new_tasks(untrained, 1, 0)
+
+
+def test_another_prior_draws_the_tasks_of_every_step():
+    widths = []
+
+    def prior_of(width, generator):
+        widths.append(width)
+        return Prior(2, generator)
+
+    config = UniversalConfig(steps=4, tasks=8)
+    model, usual = train_universal(config, SMALL, prior_of=prior_of), train_universal(config, SMALL)
+    assert len(widths) == 4
+    assert not torch.equal(model.f.weights[0], usual.f.weights[0])
 
 
 def test_the_learning_rate_rises_and_falls():

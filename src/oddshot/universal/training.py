@@ -38,8 +38,12 @@ def train_universal(
     method: RelativeConfig | None = None,
     device: torch.device | str = "cpu",
     on_step: Callable[[int, float], None] = lambda step, loss: None,
+    prior_of: Callable[[int, torch.Generator], Prior] = Prior,
 ) -> Relative:
-    """Meta-train `relative` on synthetic tasks with supports and unlabelled rows of many sizes."""
+    """Meta-train `relative` on synthetic tasks with supports and unlabelled rows of many sizes.
+
+    prior_of: what draws the tasks of a step, of at most so many columns.
+    """
     device = torch.device(device)
     rng = np.random.default_rng(config.seed)
     model = Relative(1, method or ANY_WIDTH)
@@ -53,7 +57,7 @@ def train_universal(
     for step in range(config.steps):
         for group in optimizer.param_groups:
             group["lr"] = config.learning_rate * _rate(step, config.steps)
-        loss = _loss(model, *_draw(rng, generator, config.tasks))
+        loss = _loss(model, *_draw(rng, generator, config.tasks, prior_of))
         optimizer.zero_grad()
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
@@ -67,11 +71,16 @@ def _rate(step: int, steps: int) -> float:
     return min(1.0, (step + 1) / WARM_UP) * 0.5 * (1 + math.cos(math.pi * step / steps))
 
 
-def _draw(rng: np.random.Generator, generator: torch.Generator, n_tasks: int) -> tuple[Rows, Rows, Tensor | None]:
+def _draw(
+    rng: np.random.Generator,
+    generator: torch.Generator,
+    n_tasks: int,
+    prior_of: Callable[[int, torch.Generator], Prior],
+) -> tuple[Rows, Rows, Tensor | None]:
     width = int(rng.choice(WIDTHS))
     n_tasks = max(8, min(n_tasks, n_tasks * 24 // width))
     normal, anomaly, unlabelled = (int(rng.choice(sizes)) for sizes in (NORMAL, ANOMALY, UNLABELLED))
-    return Prior(width, generator).episodes(n_tasks, normal, anomaly, unlabelled, *QUERY)
+    return prior_of(width, generator).episodes(n_tasks, normal, anomaly, unlabelled, *QUERY)
 
 
 def _loss(model: Relative, support: Rows, query: Rows, unlabelled: Tensor | None) -> Tensor:
