@@ -48,19 +48,25 @@ def test_columns_are_near_unit_spread():
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_of_anomaly_can_be_told_from_normal_rows(kind, monkeypatch):
-    """With many labelled rows: the distance to the nearest of 200 normal rows, on average over tasks, beats chance."""
+    """With many labelled rows: the distance to the nearest normal one, or how far towards the anomalies, tells."""
     monkeypatch.setattr("oddshot.universal.prior.KINDS", {name: float(name == kind) for name in KINDS})
-    normal, anomaly, _ = prior(6, seed=2).tasks(60, 260, 30)
+    monkeypatch.setattr("oddshot.universal.prior.CHANGED", 0.0)  # what becomes of columns is another matter
+    normal, anomaly, _ = prior(6, seed=2).tasks(200, 260, 60)
     spread = normal.std(1, keepdim=True) + 1e-3
-    known, fresh, odd = (part / spread for part in (normal[:, :200], normal[:, 200:], anomaly))
-    scores = [torch.cdist(part, known).amin(-1) for part in (fresh, odd)]
-    assert float(exact_auc(*scores).mean()) > 0.53
+    known, fresh, known_odd, odd = (
+        part / spread for part in (normal[:, :200], normal[:, 200:], anomaly[:, :30], anomaly[:, 30:])
+    )
+    towards = (known_odd.mean(1) - known.mean(1)).unsqueeze(-1)
+    distances = exact_auc(*(torch.cdist(part, known).amin(-1) for part in (fresh, odd))).mean()
+    directions = exact_auc(*((part @ towards).squeeze(-1) for part in (fresh, odd))).mean()
+    assert max(float(distances), float(directions)) > 0.57
 
 
 @pytest.mark.parametrize("way", [way for way in COLUMNS if way != "plain"])
 def test_every_change_of_columns_shows(way, monkeypatch):
     monkeypatch.setattr("oddshot.universal.prior.COLUMNS", {name: float(name == way) for name in COLUMNS})
     monkeypatch.setattr("oddshot.universal.prior.CHANGED", 1.0)
+    monkeypatch.setattr("oddshot.universal.prior.ALIKE", 0.0)
     normal, _, alive = prior(4).tasks(50, 200, 2)
     column = normal[..., 0][alive[:, 0, 0] > 0]
     n_values = torch.tensor([len(row.unique()) for row in column]).float()
@@ -82,3 +88,17 @@ def test_unlabelled_rows_hold_some_anomalies_but_not_too_many():
     assert 0.08 < float(share.mean()) < 0.16
     assert float((share == 0).float().mean()) > 0.15
     assert float(share.max()) <= 0.5
+
+
+@pytest.mark.parametrize("alike", [0.0, 1.0])
+def test_in_some_tasks_all_columns_are_changed_alike(alike, monkeypatch):
+    """Two values in each of them, or in none."""
+    monkeypatch.setattr("oddshot.universal.prior.CHANGED", 1.0)
+    monkeypatch.setattr("oddshot.universal.prior.ALIKE", alike)
+    normal, _, alive = prior(6).tasks(200, 200, 2)
+    shares = []
+    for rows, exists in zip(normal, alive[:, 0] > 0, strict=True):
+        shares.append(torch.tensor([float(len(column.unique()) == 2) for column in rows[:, exists].T]).mean())
+    found = torch.stack(shares)
+    assert (((found < 0.01) | (found > 0.99)).float().mean() > 0.95) == (alike == 1.0)
+    assert float(found.mean()) == pytest.approx(1 / len(COLUMNS) if alike else COLUMNS["two values"], abs=0.06)
