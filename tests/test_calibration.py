@@ -74,6 +74,22 @@ def one_task(evidence, t):
     return Evidence(*(part[t : t + 1] for part in parts), None, evidence.n_unlabelled)
 
 
+def test_rates_hold_for_every_number_of_normal_rows_though_scores_do_not_rise_evenly_with_it():
+    """Queries of supports with five rows score higher than those of two and of ten."""
+    factors = {2: 1.0, 5: 2.0, 10: 1.2}
+
+    def episodes(seed, n):
+        made = made_episodes([seed, n], 300, 0, n=n)
+        return replace(made, normal=factors[n] * made.normal)
+
+    calibration = learn_calibration([episodes(0, n) for n in factors])
+    for n in factors:
+        new = episodes(1, n)
+        decisions = [calibration.decide(one_task(new.evidence, t)) for t in range(300)]
+        above = [row > decision.threshold(0.05) for row, decision in zip(new.normal, decisions, strict=True)]
+        assert 0.035 < np.mean(above) < 0.065
+
+
 @pytest.mark.parametrize("signed", [False, True], ids=["scores above 0", "scores of any sign"])
 @pytest.mark.parametrize("n_anomaly", [0, 1])
 def test_rates_and_probabilities_hold_on_new_tasks(signed, n_anomaly):

@@ -22,8 +22,9 @@ from oddshot.evidence import Evidence
 
 RATES = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5)
 REFERENCE = RATES.index(0.1)  # the log odds are piecewise linear in v, with their bend at this threshold
-FEATURES = 9  # 1, normal mean and spread, anomaly mean, unlabelled median and 90 %, log of the three numbers of rows
-COUNTS = slice(6, 9)
+# 1, normal mean and spread, anomaly mean, unlabelled median and 90 %, logs of the three numbers of rows, one squared
+FEATURES = 10
+COUNTS, N_NORMAL, SQUARED = slice(6, 9), 6, 9
 SMALL = 0.3  # the scale, as a share of a usual normal score
 STEEPNESS = 0.02  # the least slope of the log odds: probabilities grow with the score
 SURE = 5.0  # log odds that few held-out rows can prove
@@ -89,6 +90,7 @@ class Case:
         F = raw_features(evidence, self.scale)
         F[:, COUNTS] = np.clip(F[:, COUNTS], self.least[COUNTS], self.most[COUNTS])
         F[:, 1:] -= self.usual[1:]
+        F[:, SQUARED] = F[:, N_NORMAL] ** 2  # a bend, so that a rate holds for few, some and many normal rows
         return F
 
 
@@ -152,7 +154,7 @@ def learn_calibration(episodes: Sequence[HeldOut]) -> Calibration:
 
 
 def raw_features(evidence: Evidence, scale: float) -> Array:
-    """[T, FEATURES], 0 where a support has no such rows."""
+    """[T, FEATURES], 0 where a support has no such rows; the square comes later."""
 
     def v(scores: Array) -> Array:
         out: Array = np.arcsinh(scores / scale)

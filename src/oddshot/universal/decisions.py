@@ -14,7 +14,7 @@ from oddshot.methods.relative import Relative
 from oddshot.universal.prior import Prior
 from oddshot.universal.training import QUERY
 
-WIDTHS, TASKS = (6, 24, 60), 12  # columns at most, and tasks with each size of support
+WIDTHS, TASKS = (6, 24, 60), 60  # columns at most, and tasks with each size of support; with 12, chance showed
 NORMAL, ANOMALY, UNLABELLED = (3, 5, 10, 20), (0, 1, 3), (0, 30, 200)
 
 
