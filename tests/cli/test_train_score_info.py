@@ -162,6 +162,19 @@ def test_training_goes_on_from_the_model_that_ships_or_from_a_file(folder, oddsh
     assert "the model to start from is of method 'relative', not 'eigen'" in wrong
 
 
+def test_several_members_are_trained_and_score(folder, oddshot):
+    code, output, _ = oddshot(
+        "train", "fleet/*.csv", "--label", "fault", *SMALL, "--members", "2", "--out", "two.safetensors"
+    )
+    assert code == 0
+    weights = load_model("two.safetensors").n_weights
+    assert f"({weights:,} weights)" in output
+    assert "members 2" in oddshot("info", "two.safetensors")[1]
+    support = ("--support", "support.csv", "--label", "fault")
+    assert oddshot("score", "--model", "two.safetensors", *support, "new.csv", "--out", "two.csv")[0] == 0
+    assert np.isfinite(pd.read_csv("two.csv")["score"]).all()
+
+
 def test_info_tells_what_the_file_holds(folder, oddshot):
     code, output, errors = oddshot("info", "model.safetensors", "--json", "info.json")
     model = load_model("model.safetensors")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from oddshot import FewShotDetector, InputError, load_universal, meta_train
+from oddshot import FewShotDetector, InputError, load_detector, load_universal, meta_train
 from oddshot.folded import FoldedMean, fold
 from oddshot.methods import METHODS
 from oddshot.methods.ensemble import Averaged, Ensemble, split_replicas, usual_scores
@@ -76,6 +76,14 @@ def test_scales_are_the_median_scores_of_normal_rows():
 def test_scales_that_do_not_fit_are_refused(scales):
     with pytest.raises(InputError, match="2 members need as many scales above 0"):
         Ensemble(parts_of("eigen")[1], scales)
+
+
+def test_a_fitted_detector_is_saved_and_loaded(tmp_path):
+    X, y = fleet()[0].X, fleet()[0].y
+    detector = FewShotDetector(learn(members=2)).fit(X[:9], y[:9])
+    detector.save(tmp_path / "detector.safetensors")
+    loaded = load_detector(tmp_path / "detector.safetensors")
+    np.testing.assert_array_equal(loaded.predict_proba(X), detector.predict_proba(X))
 
 
 def test_trained_saved_and_loaded():
