@@ -1,0 +1,237 @@
+"""`oddshot bench table`, `unmixed` and `figures`: what runs, or the model that ships, amount to."""
+
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from oddshot.cli.bench_options import (
+    AucName,
+    CacheDir,
+    DataDir,
+    Datasets,
+    Device,
+    Epochs,
+    OneOf,
+    Patience,
+    Plugins,
+    Runs,
+    Seed,
+    Sets,
+    Splits,
+    Where,
+    Workers,
+    stoppable,
+)
+from oddshot.cli.options import Address, EngineName, JsonFile, write_json
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from oddshot.bench.gallery import Wanted
+    from oddshot.bench.grid import Grid
+    from oddshot.bench.record import Record
+    from oddshot.bench.tables import Table
+
+
+def table(
+    which: Annotated[str, typer.Argument(metavar="[1|2|3|ranks]", help="The paper's table, or average ranks.")] = "1",
+    store: Runs = Path("results.db"),
+    protocol: Annotated[str | None, typer.Option(metavar="published|resampled", help="If the store has both.")] = None,
+    datasets: OneOf = None,
+    methods: OneOf = None,
+    compare: Annotated[str | None, typer.Option(metavar="paper", help="The paper's figures beside each.")] = None,
+    auc: AucName = None,
+    where: Where = None,
+    form: Annotated[str | None, typer.Option("--format", metavar="text|csv|latex|html", help="Else by --out.")] = None,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write it there.")] = None,
+    plugin: Plugins = None,
+    json_file: JsonFile = None,
+) -> None:
+    """The runs of a store as the paper's Table 1 (AUC), 2 (ablation) or 3 (training time), or as average ranks.
+
+    \b
+    Examples:
+      oddshot bench table --store results.db --compare paper
+      oddshot bench table 3 --store results.db --out table3.tex
+      oddshot bench table ranks --store results/published/runs.csv
+    """
+    from oddshot.bench import render, tables
+    from oddshot.bench.export import read_runs
+    from oddshot.bench.names import parse_datasets, parse_methods
+    from oddshot.bench.plugins import open_source
+    from oddshot.bench.selection import choose_protocol, parse_where, select
+    from oddshot.errors import InputError
+
+    open_source(None, None, plugin or [])
+    if compare not in (None, "paper"):
+        raise InputError(f"--compare {compare}; there is only the paper to compare with")
+    records = read_runs(store)
+    used, kind = choose_protocol(records, protocol, auc)
+    names = None if datasets is None else parse_datasets(datasets)
+    chosen = select(
+        records, used, dict(map(parse_where, where or [])), names, None if methods is None else parse_methods(methods)
+    )
+    makers = {
+        "1": lambda: tables.table1(chosen, kind, compare=compare is not None),
+        "2": lambda: tables.table2(chosen, kind, compare=compare is not None),
+        "3": lambda: tables.table3(chosen, compare=compare is not None),
+        "ranks": lambda: tables.ranks_table(chosen, kind)[0],
+    }
+    if which not in makers:
+        raise InputError(f"table {which!r}; there are {', '.join(makers)}")
+    made = makers[which]()
+    if compare and used == "resampled":
+        typer.echo("note: the paper's figures were made with fixed rows; only `published` compares with them", err=True)
+    _show(made, form, out)
+    write_json(json_file, {"protocol": used, "auc": kind, **render.to_figures(made)})
+
+
+def unmixed(
+    out: Annotated[Path, typer.Option(metavar="FILE", help="CSV file to write.")],
+    datasets: Datasets = "outlier",
+    draws: Annotated[int, typer.Option(metavar="N", min=1, help="Supports drawn from every table.")] = 40,
+    unlabelled: Annotated[int, typer.Option(metavar="N", min=1, help="Unlabelled rows, at most.")] = 200,
+    data_dir: DataDir = None,
+    cache_dir: CacheDir = None,
+) -> None:
+    """Score tables as they are, each one task, with the model that ships, beside ridge + nearest and CatBoost.
+
+    Mean AUC over supports of 5 normal rows and 1 anomaly drawn at random, without and with unlabelled rows.
+
+    Example: oddshot bench unmixed --datasets outlier,-internetads --data-dir data --out table.csv
+    """
+    import csv
+    import io
+
+    import torch
+
+    from oddshot.bench.names import parse_datasets
+    from oddshot.bench.unmixed import compare
+    from oddshot.data.catalogue import load_dataset
+    from oddshot.data.files import write_bytes
+
+    torch.set_num_threads(1)
+    tables = (load_dataset(name, data_dir, cache_dir) for name in parse_datasets(datasets, data_dir, cache_dir))
+    lines = compare(tables, draws, unlabelled, lambda line: typer.echo(",".join(line)))
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(lines)
+    write_bytes(out, text.getvalue().encode())
+    typer.echo(f"written: {out}")
+
+
+def figures(
+    store: Runs = Path("results.db"),
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the PNG files.")] = Path("figures"),
+    only: Annotated[
+        str, typer.Option(metavar="A,B", help="Of ranks, spaces, tasks, normals, anomalies.")
+    ] = "ranks,spaces,tasks,normals,anomalies",
+    protocol: Annotated[str | None, typer.Option(metavar="published|resampled", help="If the store has both.")] = None,
+    datasets: Datasets = "outlier",
+    methods: OneOf = None,
+    auc: AucName = None,
+    where: Where = None,
+    run_missing: Annotated[
+        bool, typer.Option("--run", help="First run what a figure needs and the store lacks.")
+    ] = False,
+    splits: Splits = 10,
+    data_dir: DataDir = None,
+    cache_dir: CacheDir = None,
+    engine: EngineName = "local",
+    address: Address = None,
+    workers: Workers = None,
+    device: Device = "auto",
+    epochs: Epochs = None,
+    patience: Patience = None,
+    seed: Seed = 0,
+    change: Sets = None,
+    plugin: Plugins = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
+    json_file: JsonFile = None,
+) -> None:
+    """Draw average ranks, the three spaces of Figure 2 (WDBC), and AUC over training tasks and labelled rows.
+
+    \b
+    Examples:
+      oddshot bench figures --store results.db --out figures
+      oddshot bench figures --store results.db --only tasks --run --data-dir data --datasets glass,wdbc
+    """
+    from oddshot.bench.export import read_runs
+    from oddshot.bench.gallery import Wanted, parse_figures
+    from oddshot.bench.grid import Grid
+    from oddshot.bench.names import make_settings, parse_datasets, parse_methods
+    from oddshot.bench.plugins import open_source
+    from oddshot.bench.selection import choose_protocol, parse_where
+    from oddshot.bench.session import fill, make_engine
+    from oddshot.bench.sweeping import grids_behind
+    from oddshot.errors import InputError
+
+    names = parse_figures(only)
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot make the folder {out}: {error.strerror}") from error
+    source = open_source(data_dir, cache_dir, plugin or [])
+    records = read_runs(store) if store.exists() or not run_missing else []
+    used, kind = choose_protocol(records, protocol, auc)
+    chosen = None if methods is None else parse_methods(methods)
+    settings = make_settings(used, change or [], epochs=epochs, patience=patience, seed=seed)
+    given = {"training.epochs": epochs, "training.patience": patience, "seed": seed or None}
+    asked = {name: value for name, value in given.items() if value is not None} | dict(map(parse_where, where or []))
+    tables = parse_datasets(datasets, data_dir, cache_dir)
+    wanted = Wanted(used, kind, asked, tables, chosen)
+    grid = Grid(tables, chosen or ("eigen",), splits, settings, source)
+    if run_missing:
+        grids = [behind for name in names for behind in grids_behind(name, grid, chosen)]
+        with stoppable():
+            _, failed = fill(store, grids, make_engine(engine, address, workers, device), device=device, quiet=quiet)
+        for (dataset, reason), n in Counter((record.dataset, record.reason) for record in failed).items():
+            typer.echo(f"failed: {dataset}, {n} runs: {reason}", err=True)
+        records = read_runs(store)
+    drawn = _draw(names, out, records, wanted, grid, device if run_missing else None)
+    write_json(json_file, {"protocol": used, "auc": kind, **drawn})
+    if not drawn:
+        raise InputError("no figure could be drawn")
+
+
+def _draw(
+    names: "Sequence[str]", out: Path, records: "Sequence[Record]", wanted: "Wanted", grid: "Grid", device: str | None
+) -> dict[str, Any]:
+    """Every figure that can be drawn, with its numbers; a line for each that cannot. device: None to train nothing."""
+    from oddshot.bench.gallery import draw
+    from oddshot.bench.sweeping import draw_spaces_figure
+    from oddshot.errors import InputError
+
+    drawn: dict[str, Any] = {}
+    for name in names:
+        path = out / f"{name}.png"
+        try:
+            of_spaces = name == "spaces"
+            drawn[name] = draw_spaces_figure(path, grid, device) if of_spaces else draw(name, records, wanted, path)
+        except InputError as error:
+            typer.echo(f"{name}: not drawn: {error}", err=True)
+        else:
+            typer.echo(f"drawn: {path}")
+    return drawn
+
+
+def _show(table: "Table", form: str | None, out: Path | None) -> None:
+    """To the file, in the format of its name; else to the terminal."""
+    from rich.console import Console
+
+    from oddshot.bench.render import render, to_rich
+    from oddshot.data.files import write_bytes
+
+    suffixes = {".csv": "csv", ".tex": "latex", ".html": "html"}
+    if out is not None:
+        write_bytes(out, render(table, form or suffixes.get(out.suffix.lower(), "text")).encode())
+        typer.echo(f"written: {out}")
+        return
+    console = Console()
+    if form is None and console.is_terminal:
+        typer.echo(table.title)
+        console.print(to_rich(table))
+        typer.echo("\n".join(table.notes))
+    else:
+        typer.echo(render(table, form or "text"), nl=False)
