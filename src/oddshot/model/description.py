@@ -42,8 +42,7 @@ class Describer:
     def support(self) -> Tensor:
         """The labelled rows, each without itself, anomalies first: [R, T, K, D]."""
         view, K = self.task.own_support, self.task.K
-        direction = self.columns.own_direction
-        columns = self._pooled(view, direction, self._weigh(direction))
+        columns = self._pooled(view, self.columns.own_direction, self._own_weights)
         pairs = self._pairs(view, 1 - self.task.itself[:K, :K])
         return torch.cat([*pairs, columns, view.described_figures(), self.task.facts(self.task.sees)], dim=2).mT
 
@@ -95,11 +94,14 @@ class Describer:
 
     @cached_property
     def _weights(self) -> Tensor:
-        return self._weigh(self.columns.direction)
+        """For rows that see all anomalies, as the last labelled row does, a normal one: [R, T, 1 + H, M, 1]."""
+        return self._own_weights[..., -1:]
 
-    def _weigh(self, direction: Direction) -> Tensor:
-        """How much each column counts: alike for all that count, and the attention's: [R, T, 1 + H, M, 1 or N]."""
-        out = _all_layers(self.attention, self.columns.describe_anomaly(direction), self.marks).transpose(1, 2)
+    @cached_property
+    def _own_weights(self) -> Tensor:
+        """How much each column counts for the labelled rows: alike for all that count, and the attention's."""
+        described = self.columns.describe_anomaly(self.columns.own_direction)
+        out = _all_layers(self.attention, described, self.marks).transpose(1, 2)
         dead = (self.task.alive == 0)[:, :, None, :, None]
         attention = torch.where(dead, -LARGEST, out).softmax(3)
         alike = (self.task.alive / self.task.width)[:, :, None, :, None].expand_as(attention[:, :, :1])
