@@ -39,7 +39,8 @@ def test_two_processes_train_the_same_model_and_one_of_them_speaks(tmp_path, tra
     assert one.training["best_epoch"] > 3  # or nothing was learned that could differ
     assert two.training["best_epoch"] == one.training["best_epoch"]
     for name, value in one.method.state_dict().items():
-        torch.testing.assert_close(two.method.state_dict()[name], value, rtol=1e-4, atol=1e-5)
+        if name != "attention.biases.1":  # softmax does not see it: its gradient is rounding, which Adam makes a step
+            torch.testing.assert_close(two.method.state_dict()[name], value, rtol=1e-4, atol=1e-5)
     assert two.threshold == pytest.approx(one.threshold, rel=1e-3)
     assert together.stdout.count("10 tasks, 400 rows") == together.stdout.count("written: ") == 1
     assert sorted(path.name for path in tmp_path.iterdir() if path.suffix != ".csv") == [
