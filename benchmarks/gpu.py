@@ -16,7 +16,7 @@ from oddshot.bench.plugins import Source
 from oddshot.bench.protocol import build_split, split_seed
 from oddshot.bench.run import Job, run_job
 from oddshot.bench.settings import Settings, describe_run, fingerprint
-from oddshot.data.episodes import Rule
+from oddshot.data.episodes.sampling import Rule
 from oddshot.methods.eigen import Eigen, EigenConfig
 from oddshot.training import TrainingConfig, train
 

@@ -40,7 +40,7 @@ def write_rows(path: Path, n_rows: int) -> None:
 
 def score(folder: str) -> None:
     """What the measured process does."""
-    from oddshot.scoring import score_files
+    from oddshot.scoring.streaming import score_files
 
     score_files(fitted_detector(), [Path(folder) / "rows.parquet"], Path(folder) / "scores.parquet")
 

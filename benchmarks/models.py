@@ -10,7 +10,7 @@ from oddshot.data.encoding import Encoding
 from oddshot.detector import FewShotDetector
 from oddshot.methods.contract import Rows
 from oddshot.methods.eigen import Eigen, EigenConfig
-from oddshot.modelfile import HALF_WAY, Model
+from oddshot.storage.model_file import HALF_WAY, Model
 
 M = 21
 

@@ -7,7 +7,7 @@ from benchmarks.models import support, untrained_model
 from benchmarks.timing import Verdict, in_turn
 from oddshot.detector import FewShotDetector
 from oddshot.methods.relative import Relative, RelativeConfig
-from oddshot.modelfile import HALF_WAY, Model
+from oddshot.storage.model_file import HALF_WAY, Model
 
 ROWS, UNLABELLED = 50_000, 200
 

@@ -12,9 +12,9 @@ from sklearn.svm import OneClassSVM
 
 from benchmarks.models import M, fitted_detector
 from benchmarks.timing import Verdict, in_turn
+from oddshot.adapted.chunks import chunk_rows, threads_of_one_core
 from oddshot.detector import FewShotDetector
-from oddshot.folded import Folded
-from oddshot.scorer import chunk_rows, threads_of_one_core
+from oddshot.methods.compiled import Folded
 
 N_ROWS, FITTED_ON, REPEATS = 1_000_000, 1_000, 5
 # Name, detector with its own defaults, rows that it is timed on, how many times faster ours should be.

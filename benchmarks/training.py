@@ -8,8 +8,8 @@ import torch
 
 from benchmarks.reference import Reference, train_step
 from benchmarks.timing import Verdict, best_seconds
-from oddshot.data.episodes import TaskSet
-from oddshot.data.synthesis import mixed_tasks
+from oddshot.data.episodes.sampling import TaskSet
+from oddshot.data.episodes.synthesis import mixed_tasks
 from oddshot.methods import METHODS
 from oddshot.training import Progress, TrainingConfig, train
 

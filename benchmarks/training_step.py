@@ -6,8 +6,8 @@ import numpy as np
 import torch
 
 from benchmarks.timing import Verdict, best_seconds, in_turn
-from oddshot.data.episodes import EpisodeSizes
-from oddshot.data.synthesis import mixed_tasks
+from oddshot.data.episodes.sampling import EpisodeSizes
+from oddshot.data.episodes.synthesis import mixed_tasks
 from oddshot.methods.contract import Rows
 from oddshot.methods.eigen import Eigen, EigenConfig
 from oddshot.training import Episodes

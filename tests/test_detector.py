@@ -18,9 +18,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from oddshot import FewShotDetector, InputError, meta_train
+from oddshot.adapted.chunks import MOST_UNLABELLED, sample_unlabelled, support_rows
 from oddshot.detector import BLOCK_ROWS
-from oddshot.modelfile import to_bytes
-from oddshot.scorer import MOST_UNLABELLED, sample_unlabelled, support_rows
+from oddshot.storage.model_file import to_bytes
 from tests import references
 from tests.fleets import SHORT, SIZES, fleet, labels, mixed, numbers, small_model
 

@@ -25,7 +25,7 @@ from torch import Tensor
 from oddshot.bench.paper import OUTLIER_DATASETS
 from oddshot.bench.protocol import z_score
 from oddshot.bench.unmixed import draw, mean_auc
-from oddshot.data.catalogue import load_dataset
+from oddshot.data.sources.catalogue import load_dataset
 from oddshot.universal.prior import LARGEST, Prior
 from oddshot.universal.training import UniversalConfig, train_universal
 

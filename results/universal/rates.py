@@ -18,7 +18,7 @@ import torch
 
 from oddshot import FewShotDetector
 from oddshot.bench.paper import OUTLIER_DATASETS
-from oddshot.data.catalogue import Dataset, load_dataset
+from oddshot.data.sources.catalogue import Dataset, load_dataset
 
 CASES = list(itertools.product((0, 1), (0, 200)))  # labelled anomalies, unlabelled rows
 DRAWS = 10

@@ -16,7 +16,7 @@ import torch
 
 from oddshot.bench.paper import OUTLIER_DATASETS
 from oddshot.bench.unmixed import Draws, draw, mean_auc
-from oddshot.data.catalogue import load_dataset
+from oddshot.data.sources.catalogue import load_dataset
 from oddshot.universal.shipped import load_universal
 
 HERE = Path(__file__).parent

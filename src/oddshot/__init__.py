@@ -4,14 +4,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from oddshot.data.episodes import EpisodeSizes
+    from oddshot.data.episodes.sampling import EpisodeSizes
     from oddshot.data.tables import read_tasks
     from oddshot.data.task import Task
     from oddshot.detector import FewShotDetector, load_detector
     from oddshot.errors import InputError
-    from oddshot.metatrain import meta_train
-    from oddshot.modelfile import Model, load_model
+    from oddshot.storage.model_file import Model, load_model
     from oddshot.training import TrainingConfig
+    from oddshot.training.meta_training import meta_train
     from oddshot.universal.shipped import load_universal
 
 __version__ = "0.1.0"
@@ -31,16 +31,16 @@ __all__ = [
 ]
 
 _HOMES = {
-    "EpisodeSizes": "data.episodes",
+    "EpisodeSizes": "data.episodes.sampling",
     "FewShotDetector": "detector",
     "InputError": "errors",
-    "Model": "modelfile",
+    "Model": "storage.model_file",
     "Task": "data.task",
     "TrainingConfig": "training",
     "load_detector": "detector",
-    "load_model": "modelfile",
+    "load_model": "storage.model_file",
     "load_universal": "universal.shipped",
-    "meta_train": "metatrain",
+    "meta_train": "training.meta_training",
     "read_tasks": "data.tables",
 }
 

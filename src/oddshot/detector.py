@@ -18,23 +18,23 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 from torch import Tensor
 
-from oddshot.calibration import Calibration, Decision, check_rate
+from oddshot.adapted.chunks import adapt_task, as_rows, device_of, sample_unlabelled, score_rows, support_rows
+from oddshot.adapted.explanation import Explanation, contributions, fixed_orders, nearest
+from oddshot.adapted.onnx_export import write_onnx
+from oddshot.adapted.suggestion import choose_rows
 from oddshot.data.encoding import Encoding
 from oddshot.data.files import write_bytes
 from oddshot.data.tables.frames import as_table
 from oddshot.data.tables.stacking import stack
 from oddshot.data.task import ANOMALY, NORMAL, UNLABELLED
-from oddshot.detectorfile import Fitted, from_bytes, to_bytes
-from oddshot.errors import InputError
-from oddshot.evidence import gather_evidence
-from oddshot.explanation import Explanation, contributions, fixed_orders, nearest
-from oddshot.familiarity import RARE
-from oddshot.folded import Folded, fold
+from oddshot.decisions.calibration import Calibration, Decision, check_rate
+from oddshot.decisions.evidence import gather_evidence
+from oddshot.decisions.familiarity import RARE
+from oddshot.errors import InputError, OddshotError
+from oddshot.methods.compiled import Folded, fold
 from oddshot.methods.contract import Method, Rows
-from oddshot.modelfile import Model
-from oddshot.onnxfile import write_onnx
-from oddshot.scorer import adapt_task, as_rows, device_of, sample_unlabelled, score_rows, support_rows
-from oddshot.suggestion import choose_rows
+from oddshot.storage.detector_file import Fitted, from_bytes, to_bytes
+from oddshot.storage.model_file import Model
 from oddshot.universal.shipped import load_universal
 
 BLOCK_ROWS = 1 << 16  # encoded and scored at a time: no second copy of a large X
@@ -315,8 +315,8 @@ def load_detector(path: str | Path) -> FewShotDetector:
         detector.fit(X, np.append(fitted.labels, others))
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from None
-    except InputError as error:
-        raise InputError(f"{path}: {error}") from None
+    except OddshotError as error:
+        raise type(error)(f"{path}: {error}") from None
     detector.classes_, detector._support_numbers = fitted.classes, fitted.numbers
     return detector
 

@@ -9,7 +9,7 @@ from oddshot.app.labels import Labels, parse_labels_file
 from oddshot.app.sheet import describe_columns, make_sheet
 from oddshot.app.workspace import Workspace
 from oddshot.errors import InputError
-from oddshot.modelfile import from_bytes, to_bytes
+from oddshot.storage.model_file import from_bytes, to_bytes
 from oddshot.universal.shipped import load_universal
 from tests.app.samples import two_kinds
 

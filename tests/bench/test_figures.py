@@ -8,7 +8,7 @@ from oddshot.bench.gallery import Wanted, draw, parse_figures
 from oddshot.bench.grid import Grid
 from oddshot.bench.settings import Settings
 from oddshot.bench.sweeping import grids_behind, kept_spaces, sweep_grids, train_spaces
-from oddshot.data.episodes import EpisodeSizes
+from oddshot.data.episodes.sampling import EpisodeSizes
 from oddshot.errors import InputError
 from oddshot.training import TrainingConfig
 from tests.bench.samples import make_source, record

@@ -9,7 +9,7 @@ from oddshot.bench.engines import DIED, LocalEngine
 from oddshot.bench.grid import Grid, jobs_of, keys_of, plan, run_grid
 from oddshot.bench.settings import Settings
 from oddshot.bench.store import open_store, read_store
-from oddshot.data.episodes import EpisodeSizes
+from oddshot.data.episodes.sampling import EpisodeSizes
 from oddshot.errors import InputError
 from oddshot.training import TrainingConfig
 from tests.bench.samples import make_source

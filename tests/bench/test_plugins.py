@@ -3,9 +3,10 @@ import pytest
 
 from oddshot.bench import plugins
 from oddshot.bench.names import make_settings, parse_datasets, parse_methods
-from oddshot.bench.plugins import open_source, register_dataset, register_method
+from oddshot.bench.plugins import open_source, register_dataset
 from oddshot.bench.settings import code_version, describe_run, hash_text
 from oddshot.errors import InputError
+from oddshot.methods import METHODS, find_method, register_method
 from tests.bench.samples import make_source
 
 
@@ -13,7 +14,10 @@ from tests.bench.samples import make_source
 def registered(monkeypatch):
     """What a test registers is gone after it."""
     monkeypatch.setattr(plugins, "DATASETS", dict(plugins.DATASETS))
-    monkeypatch.setattr(plugins, "METHODS", dict(plugins.METHODS))
+    before = dict(METHODS)
+    yield
+    METHODS.clear()
+    METHODS.update(before)
 
 
 def plugin(folder, text):
@@ -24,7 +28,7 @@ def plugin(folder, text):
 
 def test_a_users_file_takes_part(tmp_path):
     source = make_source(tmp_path)
-    assert plugins.find_method("quick").name == "quick"
+    assert find_method("quick").name == "quick"
     assert source.load("toy").X.shape == (120, 3)
     fleet = source.load("fleet")
     assert fleet.task_names == tuple(f"machine {i}" for i in range(6))

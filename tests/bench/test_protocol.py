@@ -6,9 +6,9 @@ import pytest
 
 from oddshot.bench.protocol import build_split, split_seed, z_score
 from oddshot.bench.settings import Settings
-from oddshot.data.catalogue import CARDS, Dataset
-from oddshot.data.episodes import EpisodeSizes, TaskSet, draw_episode
-from oddshot.data.synthesis import mixed_tasks
+from oddshot.data.episodes.sampling import EpisodeSizes, TaskSet, draw_episode
+from oddshot.data.episodes.synthesis import mixed_tasks
+from oddshot.data.sources.catalogue import CARDS, Dataset
 from oddshot.errors import InputError
 
 RESAMPLED = Settings("resampled")

@@ -6,7 +6,6 @@ from pathlib import Path
 
 from typer.testing import CliRunner
 
-from oddshot.bench import plugins
 from oddshot.bench.export import read_runs
 from oddshot.bench.paper import ABLATION, COMPARED, METHOD_TITLES
 from oddshot.bench.store import open_store
@@ -29,7 +28,7 @@ def commands_of(folder, *arguments):
 
 
 def test_one_command_writes_all_files_of_a_folder(tmp_path, monkeypatch):
-    monkeypatch.setattr(plugins, "METHODS", {})  # those of other tests
+
     with open_store(tmp_path / "results.db") as opened:
         opened.add(
             [

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from oddshot.bench.unmixed import SIZES, compare, draw, mean_auc
-from oddshot.data.catalogue import CARDS, Dataset
+from oddshot.data.sources.catalogue import CARDS, Dataset
 from oddshot.methods import find_method
 from oddshot.model.auc import exact_auc
 

@@ -5,7 +5,7 @@ import pytest
 from typer.testing import CliRunner
 
 from oddshot.cli.data import data_app
-from oddshot.data import cards
+from oddshot.data.sources import cards
 from oddshot.errors import InputError
 from tests.data.samples import GLASS_FILE, arff, served, serving, tar_gz
 

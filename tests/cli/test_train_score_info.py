@@ -15,7 +15,7 @@ import pytest
 from oddshot import FewShotDetector, load_model, load_universal, meta_train, read_tasks
 from oddshot.cli import main
 from oddshot.methods.relative import RelativeConfig
-from oddshot.modelfile import to_bytes
+from oddshot.storage.model_file import to_bytes
 from tests.fleets import SHORT, SIZES, labels, mixed, small_model
 
 SMALL = ["--epochs=2", "--units=16", "--support-normal=3", "--query-normal=5", "--query-anomaly=2", "--device=cpu"]

@@ -14,7 +14,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import numpy as np
 import scipy.io
 
-from oddshot.data.cards import ATTACKS, CARDS, DEVICES, WITHOUT_MIRAI, Card
+from oddshot.data.sources.cards import ATTACKS, CARDS, DEVICES, WITHOUT_MIRAI, Card
 
 GLASS_FILE = CARDS["glass"].file
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oddshot.data import archives
-from oddshot.data.archives import ArchiveError, unpack_files
+from oddshot.data.sources import archives
+from oddshot.data.sources.archives import ArchiveError, unpack_files
 from oddshot.errors import InputError
 from tests.data.samples import tar_gz, zipped
 

@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from oddshot.data import catalogue
-from oddshot.data.cards import ALIASES, CARDS, PAPER_DATASETS, find_card
-from oddshot.data.catalogue import device_tasks, load_dataset, where_is
+from oddshot.data.sources import catalogue
+from oddshot.data.sources.cards import ALIASES, CARDS, PAPER_DATASETS, find_card
+from oddshot.data.sources.catalogue import device_tasks, load_dataset, where_is
 from oddshot.errors import InputError
 from tests.data.samples import GLASS_FILE, arff, nbaiot_tables, tar_gz, zipped
 

@@ -3,9 +3,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oddshot.data.episodes import EpisodeSizes, TaskSet, draw_episode, draw_without_replacement
-from oddshot.data.splits import split_tasks
-from oddshot.data.synthesis import Mixing, mixed_tasks
+from oddshot.data.episodes.sampling import EpisodeSizes, TaskSet, draw_episode, draw_without_replacement
+from oddshot.data.episodes.splits import split_tasks
+from oddshot.data.episodes.synthesis import Mixing, mixed_tasks
 
 SIZES = EpisodeSizes(support_normal=2, support_anomaly=1, query_normal=3, query_anomaly=2)
 
@@ -100,7 +100,7 @@ def test_mixing_beyond_the_cache_is_derived_again(monkeypatch):
     rows = np.random.default_rng(0).normal(size=(20, 5))
     rows -= rows.mean(0)
     cached = Mixing(rows, 4, seed=3)(np.array([3, 1]))
-    monkeypatch.setattr("oddshot.data.mixing.CACHE_BYTES", 0)
+    monkeypatch.setattr("oddshot.data.episodes.mixing.CACHE_BYTES", 0)
     np.testing.assert_array_equal(Mixing(rows, 4, seed=3)(np.array([3, 1])), cached)
 
 

@@ -5,10 +5,10 @@ import socket
 import numpy as np
 import pytest
 
-from oddshot.data import fetch as fetch_module
-from oddshot.data.cards import CARDS
-from oddshot.data.catalogue import load_dataset
-from oddshot.data.fetch import cache_folder, fetch
+from oddshot.data.sources import fetch as fetch_module
+from oddshot.data.sources.cards import CARDS
+from oddshot.data.sources.catalogue import load_dataset
+from oddshot.data.sources.fetch import cache_folder, fetch
 from oddshot.errors import InputError
 from tests.data.samples import GLASS_FILE, arff, landmine_mat, served, serving, tar_gz, zipped
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from oddshot.data.files import atomic_path, write_bytes
-from oddshot.errors import InputError
+from oddshot.errors import FileError
 
 
 def run(code: str, *arguments: object) -> subprocess.Popen[str]:
@@ -59,16 +59,16 @@ def test_failure_in_the_block_leaves_the_old_file(tmp_path: Path, error: type[Ba
 def test_missing_folder_fails_before_the_work(tmp_path: Path) -> None:
     target = tmp_path / "nowhere" / "model.bin"
     worked = False
-    with pytest.raises(InputError) as caught, atomic_path(target):
+    with pytest.raises(FileError) as caught, atomic_path(target):
         worked = True
     assert not worked
     assert str(caught.value) == f"cannot write {target}: No such file or directory"
 
 
 def test_a_folder_or_device_is_not_replaced(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="not a regular file"):
+    with pytest.raises(FileError, match="not a regular file"):
         write_bytes(tmp_path, b"x")
-    with pytest.raises(InputError, match="/dev/null: it is not a regular file"):
+    with pytest.raises(FileError, match="/dev/null: it is not a regular file"):
         write_bytes("/dev/null", b"x")
 
 
@@ -76,7 +76,7 @@ def test_a_folder_or_device_is_not_replaced(tmp_path: Path) -> None:
 def test_no_permission(tmp_path: Path) -> None:
     tmp_path.chmod(0o500)
     try:
-        with pytest.raises(InputError, match=r"cannot write .*model\.bin: Permission denied"):
+        with pytest.raises(FileError, match=r"cannot write .*model\.bin: Permission denied"):
             write_bytes(tmp_path / "model.bin", b"x")
     finally:
         tmp_path.chmod(0o700)
@@ -102,12 +102,12 @@ def test_full_disk_is_one_line_and_keeps_the_old_file(tmp_path: Path) -> None:
     code = """
         import resource, signal, sys
         from oddshot.data.files import write_bytes
-        from oddshot.errors import InputError
+        from oddshot.errors import FileError
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)           # the write fails with an OSError instead of a signal
         resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16, 1 << 16))
         try:
             write_bytes(sys.argv[1], bytes(1 << 20))
-        except InputError as error:
+        except FileError as error:
             print(error)
     """
     output, errors = run(code, target).communicate(timeout=60)

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 import scipy.io
 
-from oddshot.data import rar
-from oddshot.data.cards import CARDS, DEVICES
-from oddshot.data.dami import read_dami
-from oddshot.data.landmine import read_landmine
-from oddshot.data.nbaiot import draw_lines, read_nbaiot
-from oddshot.data.npz import read_npz
+from oddshot.data.sources import rar
+from oddshot.data.sources.cards import CARDS, DEVICES
+from oddshot.data.sources.dami import read_dami
+from oddshot.data.sources.landmine import read_landmine
+from oddshot.data.sources.nbaiot import draw_lines, read_nbaiot
+from oddshot.data.sources.npz import read_npz
 from oddshot.errors import InputError
 from tests.data.samples import arff, landmine_mat, nbaiot_tables, rar5, with_rars, zipped
 

@@ -5,10 +5,10 @@ import pytest
 import torch
 
 from oddshot import FewShotDetector, InputError, load_detector, load_universal, meta_train
-from oddshot.folded import FoldedMean, fold
 from oddshot.methods import METHODS
+from oddshot.methods.compiled import FoldedMean, fold
 from oddshot.methods.ensemble import Averaged, Ensemble, split_replicas, usual_scores
-from oddshot.modelfile import from_bytes, to_bytes
+from oddshot.storage.model_file import from_bytes, to_bytes
 from tests.fleets import SHORT, SIZES, fleet
 from tests.methods.samples import build, pick, random_rows, small_config
 

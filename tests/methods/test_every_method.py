@@ -9,11 +9,11 @@ import pytest
 import torch
 
 from oddshot.data.encoding import Encoding
-from oddshot.data.episodes import EpisodeSizes, TaskSet
+from oddshot.data.episodes.sampling import EpisodeSizes, TaskSet
 from oddshot.errors import InputError
 from oddshot.methods import METHODS
 from oddshot.methods.contract import Rows
-from oddshot.modelfile import Model, from_bytes, to_bytes
+from oddshot.storage.model_file import Model, from_bytes, to_bytes
 from oddshot.training import TrainingConfig, evaluate, train, validation_episodes
 from tests.methods.samples import build, is_learned, pick, random_rows, small_config
 

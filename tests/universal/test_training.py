@@ -7,7 +7,7 @@ from oddshot import FewShotDetector
 from oddshot.methods.contract import Rows
 from oddshot.methods.relative import RelativeConfig
 from oddshot.model.auc import exact_auc
-from oddshot.modelfile import load_model
+from oddshot.storage.model_file import load_model
 from oddshot.universal import decisions
 from oddshot.universal.prior import Prior
 from oddshot.universal.shipped import load_universal, write_shipped

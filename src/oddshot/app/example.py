@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from oddshot.app.sheet import Sheet, make_sheet
-from oddshot.modelfile import Model
+from oddshot.storage.model_file import Model
 
 FOREIGN, N_FOREIGN = 1, 15  # the cultivar that lies between the others: no single measurement gives it away
 NAME = "Example: wines, 15 of 122 from another cultivar"

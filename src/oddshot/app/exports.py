@@ -12,7 +12,7 @@ import pyarrow.parquet
 
 from oddshot.app.labels import NAMES
 from oddshot.app.workspace import Open
-from oddshot.data.cells import content
+from oddshot.data.tables.cells import content
 from oddshot.errors import InputError
 
 BLOCK_ROWS = 1 << 16

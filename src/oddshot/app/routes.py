@@ -23,7 +23,7 @@ from oddshot.app.uploads import display_name, open_file, receive
 from oddshot.app.workspace import Workspace
 from oddshot.data.task import ANOMALY, NORMAL
 from oddshot.errors import InputError
-from oddshot.modelfile import Model
+from oddshot.storage.model_file import Model
 from oddshot.web.answers import JsonAnswer
 from oddshot.web.guard import PAGE
 from oddshot.web.serving import build_app

@@ -11,7 +11,7 @@ from oddshot.app.labels import Labels
 from oddshot.app.sheet import Ints, Rows, Sheet
 from oddshot.data.task import NORMAL, UNLABELLED
 from oddshot.detector import FewShotDetector
-from oddshot.errors import InputError
+from oddshot.errors import OddshotError
 
 FEWEST = 2  # labels: how rows differ cannot be told from a single one
 
@@ -160,5 +160,5 @@ def make_scorer(sheet: Sheet, labels: Labels, sample: Ints) -> Scorer:
         return MedianDistance(sheet, sample, notice)
     try:
         return Adapted(sheet, labels, sample)
-    except InputError as error:
+    except OddshotError as error:
         return MedianDistance(sheet, sample, f"Rows are ranked by distance to the median row: {error}.")

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from oddshot.data.categories import texts
-from oddshot.data.cells import Place, numbers, seconds, truths
 from oddshot.data.encoding import Encoding
 from oddshot.data.tables import read_table
-from oddshot.errors import InputError
-from oddshot.modelfile import Model
+from oddshot.data.tables.categories import texts
+from oddshot.data.tables.cells import Place, numbers, seconds, truths
+from oddshot.errors import InputError, OddshotError
+from oddshot.storage.model_file import Model
 
 LONGEST_CELL = 200  # characters of a cell that are shown
 MOST_COLUMNS = 2000
@@ -75,7 +75,7 @@ def read_sheet(path: Path, name: str, digest: str, model: Model, left_out: Seque
         warnings.simplefilter("always")
         try:
             table = read_table(path)
-        except InputError as error:
+        except OddshotError as error:
             raise InputError(str(error).replace(str(path), name)) from None
         kept = tuple(column for column in left_out if column in table.column_names)
         sheet = make_sheet(table.combine_chunks(), name, digest, model, left_out=kept)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from oddshot.app.labels import Labels, parse_labels_file
 from oddshot.data.files import write_bytes
-from oddshot.errors import InputError
+from oddshot.errors import OddshotError
 
 
 def state_folder() -> Path:
@@ -40,5 +40,5 @@ def recall_labels(folder: Path, digest: str, n_rows: int) -> dict[int, int]:
     """The labels given to this table before; none where nothing is known or the file is damaged."""
     try:
         return parse_labels_file((folder / f"{digest}.json").read_bytes(), n_rows)
-    except (OSError, InputError):
+    except (OSError, OddshotError):
         return {}

@@ -17,8 +17,8 @@ from oddshot.app.scorers import Floats, Scorer, make_scorer
 from oddshot.app.sheet import Ints, Sheet, cells, describe_columns
 from oddshot.app.statefile import keep, recall_labels
 from oddshot.data.task import ANOMALY, NORMAL
-from oddshot.errors import InputError
-from oddshot.modelfile import Model
+from oddshot.errors import InputError, OddshotError
+from oddshot.storage.model_file import Model
 
 QUICK_ROWS = 10_000  # scored before the answer to a label; the rows of larger tables follow in the background
 BLOCK_ROWS = 1024  # scored at once: what is computed stays in the cache, and a newer label can stop it soon
@@ -114,7 +114,7 @@ class Workspace:
         try:
             keep(self.folder, now.sheet.digest, now.sheet.name, now.labels, now.sheet.left_out)
             self.trouble = ""
-        except (InputError, OSError) as error:  # a full disk or a folder without permission must not stop the work
+        except (OddshotError, OSError) as error:  # a full disk or a folder without permission must not stop the work
             self.trouble = f"Labels are not kept for the next time: {error}."
 
     def _rank(self, now: "Open") -> None:

@@ -11,9 +11,9 @@ from typing import Any
 
 from oddshot.bench.record import Record
 from oddshot.bench.run import Job, failed_records, run_job
-from oddshot.cluster import connect, find_ray
-from oddshot.data.catalogue import Dataset
+from oddshot.data.sources.catalogue import Dataset
 from oddshot.errors import InputError
+from oddshot.scoring.cluster import connect, find_ray
 
 # One thread a worker: results do not depend on how many workers there are, and they do not fight for cores.
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
@@ -31,7 +31,7 @@ class LocalEngine:
 
     def device(self, requested: str) -> str:
         """CUDA where there is one."""
-        from oddshot.device import resolve_device
+        from oddshot.model.device import resolve_device
 
         return str(resolve_device(requested))
 

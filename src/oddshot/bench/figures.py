@@ -111,7 +111,7 @@ def three_spaces(
     original: [n, M], embedded: [n, J], projected: [n], the last two minus the centre; labels: [n], 1 = anomaly;
     is_support: [n].
     """
-    from oddshot.spaces import Spaces, draw_spaces
+    from oddshot.bench.spaces import Spaces, draw_spaces
 
     draw_spaces(Spaces(original, embedded, projected, labels, is_support), path, title)
 

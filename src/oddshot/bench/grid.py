@@ -4,13 +4,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from oddshot.bench.plugins import Source, find_method
+from oddshot.bench.plugins import Source
 from oddshot.bench.record import Record, RunKey
 from oddshot.bench.run import Job
 from oddshot.bench.settings import Settings, describe_run, fingerprint, hash_text, is_learned
 from oddshot.bench.store import Store
-from oddshot.data.catalogue import Dataset
+from oddshot.data.sources.catalogue import Dataset
 from oddshot.errors import InputError
+from oddshot.methods import find_method
 
 
 @dataclass(frozen=True)

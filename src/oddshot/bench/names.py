@@ -7,8 +7,9 @@ from typing import Any
 from oddshot.bench import plugins
 from oddshot.bench.paper import METHOD_TITLES, OUTLIER_DATASETS
 from oddshot.bench.settings import Settings, parse_override
-from oddshot.data.cards import CARDS, find_card
+from oddshot.data.sources.cards import CARDS, find_card
 from oddshot.errors import InputError
+from oddshot.methods.registry import METHODS, find_method, plugin_methods
 
 
 def parse_datasets(text: str, data_dir: str | None = None, cache_dir: str | None = None) -> tuple[str, ...]:
@@ -29,12 +30,11 @@ def parse_datasets(text: str, data_dir: str | None = None, cache_dir: str | None
 
 def parse_methods(text: str) -> tuple[str, ...]:
     """Names with commas; `all` are the paper's 13 and its 3 ablations, and the user's own."""
-    from oddshot.methods import METHODS
 
     names: list[str] = []
     for word in _words(text):
         known = [name for name in METHOD_TITLES if name in METHODS]
-        names += [*known, *plugins.METHODS] if word == "all" else [plugins.find_method(word).name]
+        names += [*known, *plugin_methods()] if word == "all" else [find_method(word).name]
     return tuple(dict.fromkeys(names))
 
 
@@ -54,7 +54,7 @@ def make_settings(protocol: str, changes: Sequence[str], **given: Any) -> Settin
         if owner in groups:
             groups[owner][setting] = value
         else:
-            overrides.append((plugins.find_method(owner).name, setting, value))
+            overrides.append((find_method(owner).name, setting, value))
     settings = Settings(protocol=protocol, overrides=tuple(sorted(overrides)), **given)  # type: ignore[arg-type]
     parts = {name: _changed(name, getattr(settings, name), group) for name, group in groups.items()}
     return dataclasses.replace(settings, **parts)
@@ -79,6 +79,6 @@ def _words(text: str) -> list[str]:
 
 
 def _all_here(data_dir: str | None, cache_dir: str | None) -> list[str]:
-    from oddshot.data.catalogue import where_is
+    from oddshot.data.sources.catalogue import where_is
 
     return [card.name for card in CARDS.values() if where_is(card, data_dir, cache_dir)] + list(plugins.DATASETS)

@@ -5,7 +5,7 @@ import functools
 from pathlib import Path
 
 from oddshot.bench import plugins
-from oddshot.data.cards import CARDS, PAPER_DATASETS
+from oddshot.data.sources.cards import CARDS, PAPER_DATASETS
 
 # Table 1's columns, then Table 2's ablations.
 METHOD_TITLES = {

@@ -4,21 +4,17 @@ import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from oddshot.data import cards, catalogue
-from oddshot.data.cards import CARDS, Card
-from oddshot.data.catalogue import Dataset
+from oddshot.data.sources import cards, catalogue
+from oddshot.data.sources.cards import CARDS, Card
+from oddshot.data.sources.catalogue import Dataset
 from oddshot.errors import InputError
-
-if TYPE_CHECKING:
-    from oddshot.methods.contract import Method
 
 Reader = Callable[[], tuple[Any, ...]]
 
-METHODS: "dict[str, type[Method]]" = {}
 DATASETS: dict[str, "Registered"] = {}
 _NOWHERE = cards.Source("", "", None, "", "")
 
@@ -78,27 +74,6 @@ class Registered:
         return Dataset(self.name, X, y.astype(np.int8), task, names, card)
 
 
-def register_method(method: "type[Method]") -> "type[Method]":
-    """Let a method take part, under its `name`; also usable as a decorator.
-
-    It is a class under `oddshot.methods.contract.Method`; one with parameters is trained, one without only adapts.
-    """
-    from oddshot import methods
-    from oddshot.methods.contract import Method
-
-    if not (isinstance(method, type) and issubclass(method, Method)):
-        raise InputError(
-            f"register_method was given {method!r}; expected a class under oddshot.methods.contract.Method"
-        )
-    name = getattr(method, "name", "")
-    if not isinstance(name, str) or name != name.lower() or not name.isidentifier():
-        raise InputError(f"{method.__name__}.name is {name!r}; expected lower-case letters, digits and _")
-    if name in methods.METHODS:
-        raise InputError(f"the name {name!r} of {method.__name__} is taken by a method of the paper")
-    METHODS[name] = method
-    return method
-
-
 def register_dataset(
     name: str, read: Reader, title: str | None = None, splits: tuple[int, int, int] | None = None
 ) -> None:
@@ -147,15 +122,6 @@ def load_plugin(plugin: Plugin) -> None:
         del modules[name]
         kind = "" if isinstance(error, InputError) else f"{type(error).__name__}: "
         raise InputError(f"plugin {plugin.path}: {kind}{(str(error).splitlines() or [''])[0]}") from error
-
-
-def find_method(name: str) -> "type[Method]":
-    """A registered method, or one of the paper's."""
-    if name.lower() in METHODS:
-        return METHODS[name.lower()]
-    from oddshot import methods
-
-    return methods.find_method(name)
 
 
 def _number_tasks(name: str, task: Any, n: int) -> tuple[Any, tuple[str, ...]]:

@@ -7,11 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oddshot.bench.settings import Settings
-from oddshot.data.catalogue import Dataset, device_tasks
-from oddshot.data.episodes import EpisodeSizes, TaskSet
-from oddshot.data.mixing import Ints
-from oddshot.data.splits import draw_split, leave_out
-from oddshot.data.synthesis import mixed_tasks
+from oddshot.data.episodes.mixing import Ints
+from oddshot.data.episodes.sampling import EpisodeSizes, TaskSet
+from oddshot.data.episodes.splits import draw_split, leave_out
+from oddshot.data.episodes.synthesis import mixed_tasks
+from oddshot.data.sources.catalogue import Dataset, device_tasks
 from oddshot.errors import InputError
 
 

@@ -10,11 +10,12 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from oddshot.bench.plugins import Source, find_method, load_plugin
+from oddshot.bench.plugins import Source, load_plugin
 from oddshot.bench.protocol import Split, build_split, split_seed
 from oddshot.bench.record import Record
 from oddshot.bench.settings import Settings, code_version, fingerprint, hash_text
-from oddshot.data.catalogue import Dataset
+from oddshot.data.sources.catalogue import Dataset
+from oddshot.methods import find_method
 from oddshot.methods.contract import Method, Rows
 from oddshot.model.auc import exact_auc
 from oddshot.training import History, train, validation_episodes

@@ -10,8 +10,8 @@ from oddshot.bench.record import Record, RunKey
 from oddshot.bench.selection import usual_auc
 from oddshot.bench.store import open_store
 from oddshot.bench.view import watching
-from oddshot.device import resolve_device
 from oddshot.errors import InputError
+from oddshot.model.device import resolve_device
 
 
 def make_engine(name: str, address: str | None = None, workers: int | None = None, device: str = "auto") -> Engine:

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import oddshot
-from oddshot.bench.plugins import find_method
-from oddshot.data.episodes import EpisodeSizes, Rule
+from oddshot.data.episodes.sampling import EpisodeSizes, Rule
 from oddshot.errors import InputError
+from oddshot.methods import find_method
 from oddshot.training import TrainingConfig
 
 if TYPE_CHECKING:
-    from oddshot.data.catalogue import Dataset
+    from oddshot.data.sources.catalogue import Dataset
 
 PROTOCOL_VERSION = 1
 """Counts up whenever tasks, splits or episodes come out otherwise for the same seed: old runs are then run again."""

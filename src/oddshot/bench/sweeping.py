@@ -16,11 +16,11 @@ from oddshot.bench.grid import Grid
 from oddshot.bench.protocol import build_split, split_seed
 from oddshot.bench.run import TARGET_STREAM
 from oddshot.bench.settings import describe_run, fingerprint, hash_text
+from oddshot.bench.spaces import Spaces, draw_spaces, spaces_of
 from oddshot.data.files import write_bytes
-from oddshot.device import resolve_device
 from oddshot.errors import InputError
 from oddshot.methods.eigen import Eigen
-from oddshot.spaces import Spaces, draw_spaces, spaces_of
+from oddshot.model.device import resolve_device
 from oddshot.training import train, validation_episodes
 
 FIELDS = tuple(field.name for field in dataclasses.fields(Spaces))

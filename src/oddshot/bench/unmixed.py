@@ -12,8 +12,8 @@ import torch
 from torch import Tensor
 
 from oddshot.bench.protocol import z_score
-from oddshot.data.catalogue import Dataset
-from oddshot.data.episodes import EpisodeSizes
+from oddshot.data.episodes.sampling import EpisodeSizes
+from oddshot.data.sources.catalogue import Dataset
 from oddshot.data.task import ANOMALY, NORMAL
 from oddshot.methods import find_method
 from oddshot.methods.contract import Method, Rows

@@ -15,7 +15,7 @@ from oddshot.cli.info import info
 from oddshot.cli.score import score
 from oddshot.cli.serve import serve
 from oddshot.cli.train import train
-from oddshot.errors import InputError
+from oddshot.errors import CapacityError, OddshotError
 
 app = typer.Typer(
     name="oddshot",
@@ -41,9 +41,9 @@ def main() -> NoReturn:
     warnings.showwarning = _show_warning
     try:
         app()
-    except InputError as error:
+    except OddshotError as error:
         print(f"oddshot: {error}", file=sys.stderr)
-        sys.exit(2)
+        sys.exit(1 if isinstance(error, CapacityError) else 2)
     except (MemoryError, RuntimeError) as error:
         if isinstance(error, RuntimeError) and not re.search("out of memory|can't allocate memory", str(error)):
             raise

@@ -35,7 +35,7 @@ def app_command(
     except ModuleNotFoundError as error:
         raise InputError(f"{error.name} is not installed; the app needs: pip install 'oddshot[app]'") from None
     from oddshot.app.statefile import state_folder
-    from oddshot.modelfile import load_model
+    from oddshot.storage.model_file import load_model
     from oddshot.universal.shipped import load_universal
 
     if not is_loopback(host):

@@ -109,8 +109,8 @@ def unmixed(
 
     from oddshot.bench.names import parse_datasets
     from oddshot.bench.unmixed import compare
-    from oddshot.data.catalogue import load_dataset
     from oddshot.data.files import write_bytes
+    from oddshot.data.sources.catalogue import load_dataset
 
     torch.set_num_threads(1)
     tables = (load_dataset(name, data_dir, cache_dir) for name in parse_datasets(datasets, data_dir, cache_dir))
@@ -201,7 +201,7 @@ def _draw(
     """Every figure that can be drawn, with its numbers; a line for each that cannot. device: None to train nothing."""
     from oddshot.bench.gallery import draw
     from oddshot.bench.sweeping import draw_spaces_figure
-    from oddshot.errors import InputError
+    from oddshot.errors import OddshotError
 
     drawn: dict[str, Any] = {}
     for name in names:
@@ -209,7 +209,7 @@ def _draw(
         try:
             of_spaces = name == "spaces"
             drawn[name] = draw_spaces_figure(path, grid, device) if of_spaces else draw(name, records, wanted, path)
-        except InputError as error:
+        except OddshotError as error:
             typer.echo(f"{name}: not drawn: {error}", err=True)
         else:
             typer.echo(f"drawn: {path}")

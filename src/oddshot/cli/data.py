@@ -8,7 +8,7 @@ import typer
 from oddshot.cli.options import JsonFile, write_json
 
 if TYPE_CHECKING:
-    from oddshot.data.catalogue import Card, Dataset
+    from oddshot.data.sources.catalogue import Card, Dataset
 
 data_app = typer.Typer(help="The paper's 32 datasets: list, fetch, show.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -31,7 +31,7 @@ def list_datasets(data_dir: DataDir = None, cache_dir: CacheDir = None, json_fil
     from rich.console import Console
     from rich.table import Table
 
-    from oddshot.data.catalogue import CARDS, where_is
+    from oddshot.data.sources.catalogue import CARDS, where_is
 
     table = Table("dataset", "here", box=None)
     for heading in ("tasks", "normal rows", "anomalous", "attributes"):
@@ -66,8 +66,8 @@ def fetch(
     """
     from rich.console import Console
 
-    from oddshot.data.catalogue import find_card, load_dataset, where_is
-    from oddshot.data.fetch import fetch as fetch_card
+    from oddshot.data.sources.catalogue import find_card, load_dataset, where_is
+    from oddshot.data.sources.fetch import fetch as fetch_card
 
     cards = {card.name: card for card in map(find_card, names)}  # a mistyped name shows before the first download
     console = Console(soft_wrap=True)
@@ -95,7 +95,7 @@ def show(
     """
     from rich.console import Console
 
-    from oddshot.data.catalogue import find_card, load_dataset, where_is
+    from oddshot.data.sources.catalogue import find_card, load_dataset, where_is
 
     card = find_card(name)
     place = where_is(card, data_dir, cache_dir)

@@ -23,10 +23,10 @@ def demo(
     from rich.console import Console
     from rich.table import Table
 
+    from oddshot.bench.demo import CONFIG, run_demo
+    from oddshot.bench.spaces import draw_spaces
     from oddshot.data.files import atomic_path
-    from oddshot.demo import CONFIG, run_demo
-    from oddshot.progress import training_bar
-    from oddshot.spaces import draw_spaces
+    from oddshot.training.progress import training_bar
 
     typer.echo("Training on the digits 0 to 5; then 6 to 9, five normal rows and one anomaly labelled in each task.")
     with atomic_path(out) as picture:  # a folder that is not there shows now, not after the training

@@ -17,7 +17,7 @@ def info(
     """
     import dataclasses
 
-    from oddshot.modelfile import load_model
+    from oddshot.storage.model_file import load_model
 
     loaded = load_model(model)
     facts: dict[str, Any] = {

@@ -17,7 +17,7 @@ from oddshot.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from oddshot.rayscoring import RayScoring
+    from oddshot.scoring.distributed import RayScoring
 
 
 def score(
@@ -51,9 +51,9 @@ def score(
     """
     from oddshot.data.tables import find_files, read_support
     from oddshot.detector import FewShotDetector
-    from oddshot.modelfile import load_model
-    from oddshot.progress import scoring_bar
-    from oddshot.scoring import score_files
+    from oddshot.scoring.streaming import score_files
+    from oddshot.storage.model_file import load_model
+    from oddshot.training.progress import scoring_bar
 
     scored, device = _engine(engine, address, device)
     paths = find_files(files)
@@ -78,7 +78,7 @@ def _engine(name: str, address: str | None, device: str) -> "tuple[RayScoring | 
     from oddshot.errors import InputError
 
     if name == "ray":
-        from oddshot.rayscoring import RayScoring
+        from oddshot.scoring.distributed import RayScoring
 
         if device not in ("auto", "cpu"):
             raise InputError(f"--device {device}: --engine ray scores on CPUs")

@@ -14,7 +14,7 @@ from oddshot.cli.options import AnomalyValue, Device, JsonFile, Label, refuse_ov
 
 if TYPE_CHECKING:
     from oddshot.data.task import Task
-    from oddshot.modelfile import Model
+    from oddshot.storage.model_file import Model
     from oddshot.training import Ranks
 
 
@@ -46,13 +46,13 @@ def train(
 
     On several GPUs or machines: torchrun --nproc-per-node 4 -m oddshot train ... gives the same model.
     """
-    from oddshot.data.episodes import EpisodeSizes
+    from oddshot.data.episodes.sampling import EpisodeSizes
     from oddshot.data.files import atomic_path
     from oddshot.data.tables import find_files, read_tasks
-    from oddshot.metatrain import fit_encoding, meta_train, usable_tasks
     from oddshot.methods import find_method
-    from oddshot.modelfile import to_bytes
+    from oddshot.storage.model_file import to_bytes
     from oddshot.training import TrainingConfig
+    from oddshot.training.meta_training import fit_encoding, meta_train, usable_tasks
 
     with _shared_work(device) as (ranks, device):
         find_method(method)  # a mistyped name shows before the files are read
@@ -88,7 +88,7 @@ def train(
 
 def _start(name: str) -> "Model | None":
     """The model that training goes on from; None for nothing."""
-    from oddshot.modelfile import load_model
+    from oddshot.storage.model_file import load_model
     from oddshot.universal.shipped import load_universal
 
     if name == "nothing":
@@ -99,7 +99,7 @@ def _start(name: str) -> "Model | None":
 @contextmanager
 def _shared_work(device: str) -> Iterator[tuple["Ranks", str]]:
     """The processes that torchrun started and this one's device. Only the first prints and writes."""
-    from oddshot.errors import InputError
+    from oddshot.errors import OddshotError
     from oddshot.training import joined_ranks
 
     with joined_ranks(device) as (ranks, own):
@@ -110,7 +110,7 @@ def _shared_work(device: str) -> Iterator[tuple["Ranks", str]]:
             warnings.simplefilter("ignore")
             try:
                 yield ranks, own
-            except InputError:
+            except OddshotError:
                 raise typer.Exit(2) from None
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from oddshot.errors import InputError
+from oddshot.errors import FileError, file_error
 
 _SUFFIX = ".part"
 
@@ -22,7 +22,7 @@ def atomic_path(target: str | os.PathLike[str]) -> Iterator[Path]:
     given = os.fspath(target)
     target = Path(os.path.realpath(given))  # a link stays a link: the file behind it is replaced
     if target.exists() and not target.is_file():
-        raise InputError(f"cannot write {given}: it is not a regular file")
+        raise FileError(f"cannot write {given}: it is not a regular file")
     _sweep(target)
     temporary = target.with_name(f"{_prefix(target)}{os.getpid()}.{secrets.token_hex(4)}{_SUFFIX}")
     try:
@@ -34,7 +34,7 @@ def atomic_path(target: str | os.PathLike[str]) -> Iterator[Path]:
     except OSError as error:
         if error.filename not in (None, str(temporary), str(target), given):
             raise  # the block failed on another file
-        raise InputError(f"cannot write {given}: {(error.strerror or str(error)).splitlines()[0]}") from error
+        raise file_error("write", given, error) from error
     finally:
         with suppress(OSError):
             temporary.unlink()

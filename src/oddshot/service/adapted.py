@@ -14,10 +14,10 @@ from oddshot.data.tables.frames import listed
 from oddshot.data.task import ANOMALY, NORMAL, UNLABELLED
 from oddshot.detector import FewShotDetector
 from oddshot.errors import InputError
-from oddshot.modelfile import Model
 from oddshot.service.limits import Limits
 from oddshot.service.rows import Rows
 from oddshot.service.support import Support
+from oddshot.storage.model_file import Model
 
 FIXED_BYTES = 1 << 16  # of a detector, whatever its support
 COPIES = 4  # of its support: as given, encoded, in the method's tensors

@@ -9,8 +9,6 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from oddshot.modelfile import Model, to_bytes
-from oddshot.sealed import digest_of
 from oddshot.service.adapted import Adapted, Cache, adapt
 from oddshot.service.batching import Together
 from oddshot.service.limits import Limits
@@ -18,6 +16,8 @@ from oddshot.service.metrics import Exchange, Metrics
 from oddshot.service.rows import Rows
 from oddshot.service.store import Store
 from oddshot.service.support import Support
+from oddshot.storage.container import digest_of
+from oddshot.storage.model_file import Model, to_bytes
 
 SCORING_THREADS = 2
 ENCODED_AT_ONCE = 2048  # rows of a request that the event loop encodes itself

@@ -3,7 +3,7 @@
 from typing import Any
 
 import oddshot
-from oddshot.calibration import RATES
+from oddshot.decisions.calibration import RATES
 from oddshot.service.limits import Limits
 from oddshot.service.requests import ARROW, JSON
 

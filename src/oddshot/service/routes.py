@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from starlette.exceptions import HTTPException
 
 from oddshot.data.tables.ipc import to_ipc
-from oddshot.modelfile import Model
 from oddshot.service.adapted import Adapted
 from oddshot.service.engine import Engine
 from oddshot.service.limits import Limits
@@ -20,6 +19,7 @@ from oddshot.service.metrics import MEDIA_TYPE, Exchange
 from oddshot.service.openapi import describe
 from oddshot.service.requests import ARROW, Wanted, media_type, read_adapt, read_score
 from oddshot.service.store import Store, StoreError
+from oddshot.storage.model_file import Model
 from oddshot.web.answers import JsonAnswer, refuse
 from oddshot.web.serving import build_app
 

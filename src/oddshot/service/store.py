@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from oddshot.data.tables.ipc import from_ipc, to_ipc
-from oddshot.errors import InputError
+from oddshot.errors import InputError, OddshotError
 from oddshot.service.limits import Limits
 from oddshot.service.support import Support
 
@@ -70,7 +70,7 @@ class Store:
         rate, labels, rows = found
         try:
             support = Support(from_ipc(rows, "store"), np.frombuffer(labels, np.int8), rate)
-        except InputError:
+        except OddshotError:
             return None
         return support if support.name(model) == name else None
 

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from oddshot.calibration import check_rate
+from oddshot.adapted.chunks import sample_unlabelled
 from oddshot.data.tables.ipc import to_ipc
 from oddshot.data.tables.labels import parse_labels
 from oddshot.data.task import NORMAL, UNLABELLED
+from oddshot.decisions.calibration import check_rate
 from oddshot.errors import InputError
-from oddshot.scorer import sample_unlabelled
 from oddshot.service.limits import Limits
 from oddshot.service.rows import ArrowRows, Rows
 

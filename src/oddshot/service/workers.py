@@ -17,11 +17,11 @@ import torch
 import uvicorn
 from fastapi import FastAPI
 
-from oddshot.modelfile import load_model
 from oddshot.service.limits import Limits
 from oddshot.service.metrics import Exchange
 from oddshot.service.routes import build_service
 from oddshot.service.store import Store
+from oddshot.storage.model_file import load_model
 from oddshot.universal.shipped import load_universal
 from oddshot.web.address import listen, url_of
 from oddshot.web.logs import LOGGER, log_to_stderr

@@ -8,8 +8,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from oddshot.data.episodes import EpisodeSizes, Rule, TaskSet
-from oddshot.data.mixing import Ints
+from oddshot.data.episodes.mixing import Ints
+from oddshot.data.episodes.sampling import EpisodeSizes, Rule, TaskSet
 from oddshot.errors import InputError
 from oddshot.methods.contract import Method
 from oddshot.training.batches import Episodes, validation_episodes

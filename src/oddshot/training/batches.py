@@ -6,8 +6,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from oddshot.data.episodes import EpisodeSizes, Rule, TaskSet, draw_episode
-from oddshot.data.mixing import Ints
+from oddshot.data.episodes.mixing import Ints
+from oddshot.data.episodes.sampling import EpisodeSizes, Rule, TaskSet, draw_episode
 from oddshot.methods.contract import Rows
 from oddshot.training.drawing import Drawing
 from oddshot.training.stepping import Recordings

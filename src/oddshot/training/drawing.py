@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from oddshot.data.episodes import EpisodeSizes, TaskSet
+from oddshot.data.episodes.sampling import EpisodeSizes, TaskSet
 from oddshot.training.stepping import renewed
 
 

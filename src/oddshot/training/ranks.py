@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, distributed
 
-from oddshot.device import resolve_device
 from oddshot.errors import InputError
+from oddshot.model.device import resolve_device
 
 
 @dataclass(frozen=True)

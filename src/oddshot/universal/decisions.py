@@ -7,9 +7,9 @@ import itertools
 
 import torch
 
-from oddshot.calibration import Calibration, HeldOut, learn_calibration
-from oddshot.familiarity import Familiarity, learn_familiarity
-from oddshot.heldout import score_episodes
+from oddshot.decisions.calibration import Calibration, learn_calibration
+from oddshot.decisions.familiarity import Familiarity, learn_familiarity
+from oddshot.decisions.held_out import HeldOut, score_episodes
 from oddshot.methods.relative import Relative
 from oddshot.universal.prior import Prior
 from oddshot.universal.training import QUERY

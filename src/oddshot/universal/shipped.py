@@ -6,7 +6,7 @@ from pathlib import Path
 
 from oddshot.data.files import write_bytes
 from oddshot.methods.relative import Relative
-from oddshot.modelfile import HALF_WAY, Model, load_model, to_bytes
+from oddshot.storage.model_file import HALF_WAY, Model, load_model, to_bytes
 from oddshot.universal.decisions import learn_universal_decisions
 from oddshot.universal.training import UniversalConfig
 

@@ -10,10 +10,11 @@ from pydantic_core import to_json
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
-from oddshot.errors import InputError
+from oddshot.errors import CapacityError, FileError, OddshotError
 
 LONGEST = 500  # characters of a message
 
+STATUS = {CapacityError: 507, FileError: 503}  # not the client's mistakes; every other error is, and answers 422
 _SENTENCES = {404: "there is no such address", 405: "this address does not take that method"}
 
 
@@ -37,9 +38,9 @@ def refuse(status: int, sentence: str, headers: Mapping[str, str] | None = None)
 def answer_mistakes(app: FastAPI) -> None:
     """Every exception that a client can cause becomes a 4xx with one sentence."""
 
-    @app.exception_handler(InputError)
-    async def of_input(_: Request, error: InputError) -> Response:
-        return refuse(422, str(error))
+    @app.exception_handler(OddshotError)
+    async def of_input(_: Request, error: OddshotError) -> Response:
+        return refuse(STATUS.get(type(error), 422), str(error))
 
     @app.exception_handler(HTTPException)
     async def of_http(_: Request, error: HTTPException) -> Response:

@@ -16,10 +16,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from oddshot.data.categories import spell
-from oddshot.data.cells import Place, content, dictionary, numbers, seconds, truths
 from oddshot.data.encoding.rules import check_fields
 from oddshot.data.encoding.scaling import FARTHEST, standardise
+from oddshot.data.tables.categories import spell
+from oddshot.data.tables.cells import Place, content, dictionary, numbers, seconds, truths
 from oddshot.errors import InputError
 
 Rows = NDArray[np.float32]

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from oddshot.data.cells import Place
 from oddshot.data.encoding.encoders import CategoryColumn, ColumnEncoder, NumericColumn, Rows, encoder_from_dict
 from oddshot.data.encoding.fitting import fit_column
 from oddshot.data.encoding.matrices import check_matrix, check_width, encode_matrix, fit_matrices, is_numeric
+from oddshot.data.tables.cells import Place
 from oddshot.data.tables.frames import as_table, has_names, select_columns
 from oddshot.errors import InputError
 

@@ -11,9 +11,6 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow as pa
 
-from oddshot.data import parsing
-from oddshot.data.categories import is_number, texts
-from oddshot.data.cells import Floats, Place, content, distinct, has_values, numbers, seconds, truths
 from oddshot.data.encoding.encoders import (
     CategoryColumn,
     ColumnEncoder,
@@ -24,6 +21,9 @@ from oddshot.data.encoding.encoders import (
 )
 from oddshot.data.encoding.rules import MOST_CATEGORIES
 from oddshot.data.encoding.scaling import Moments, measure
+from oddshot.data.tables import parsing
+from oddshot.data.tables.categories import is_number, texts
+from oddshot.data.tables.cells import Floats, Place, content, distinct, has_values, numbers, seconds, truths
 
 Kind = Literal["number", "boolean", "category", "date"]
 

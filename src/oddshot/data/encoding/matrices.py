@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from oddshot.data.cells import LIMIT, Place
 from oddshot.data.encoding.encoders import NumericColumn, Rows
 from oddshot.data.encoding.fitting import ALL_MISSING, numeric_column
 from oddshot.data.encoding.scaling import measure, standardise
+from oddshot.data.tables.cells import LIMIT, Place
 from oddshot.data.tables.frames import as_matrix
 from oddshot.errors import InputError
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import fields
 from typing import Any
 
-from oddshot.data.cells import LIMIT
+from oddshot.data.tables.cells import LIMIT
 from oddshot.errors import InputError
 
 MOST_CATEGORIES = 32

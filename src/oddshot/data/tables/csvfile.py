@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.csv
 
-from oddshot.data import parsing
+from oddshot.data.tables import parsing
 from oddshot.data.tables.csvformat import CsvFormat, detect_format, slow_rows
 from oddshot.errors import InputError
 

@@ -7,8 +7,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from oddshot.data import parsing
-from oddshot.data.cells import Place, parse_text
+from oddshot.data.tables import parsing
+from oddshot.data.tables.cells import Place, parse_text
 from oddshot.data.tables.csvfile import explain, read_blocks
 from oddshot.data.tables.csvformat import CsvFormat, detect_format
 

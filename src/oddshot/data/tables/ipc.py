@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.ipc
 
-from oddshot.errors import InputError
+from oddshot.errors import InputError, OddshotError
 
 _FILE_MAGIC = b"ARROW1"
 _HEADER, _COMPRESSION, _DATA = 2, 3, 1  # fields of the messages' flat buffers
@@ -72,7 +72,7 @@ def _follow(buffer: bytes, place: int) -> int:
 def _one_line(where: str) -> Iterator[None]:
     try:
         yield
-    except InputError:
+    except OddshotError:
         raise
     except MemoryError:
         raise InputError(f"{where}: not enough memory for this Arrow stream") from None

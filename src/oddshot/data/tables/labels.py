@@ -6,9 +6,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from oddshot.data.cells import Place, distinct
-from oddshot.data.parsing import MISSING
+from oddshot.data.tables.cells import Place, distinct
 from oddshot.data.tables.frames import as_table
+from oddshot.data.tables.parsing import MISSING
 from oddshot.data.task import ANOMALY, NORMAL, UNLABELLED
 
 Labels = NDArray[np.int8]

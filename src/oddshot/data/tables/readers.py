@@ -13,7 +13,7 @@ from oddshot.data.tables.arfffile import read_arff
 from oddshot.data.tables.csvfile import read_csv
 from oddshot.data.tables.csvstream import stream_csv
 from oddshot.data.tables.frames import as_table, without_row_index
-from oddshot.errors import InputError
+from oddshot.errors import InputError, OddshotError
 
 _PARQUET = (".parquet", ".pq")
 _ARFF = (".arff",)
@@ -89,7 +89,7 @@ def _one_line_errors(path: Path) -> Iterator[None]:
     """What can go wrong with a file, as one line that names it."""
     try:
         yield
-    except InputError:
+    except OddshotError:
         raise
     except (OSError, UnicodeError, pa.ArrowException) as error:
         reason = getattr(error, "strerror", None) or str(error).splitlines()[0]

@@ -5,8 +5,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from oddshot.data.categories import spell
-from oddshot.data.cells import content
+from oddshot.data.tables.categories import spell
+from oddshot.data.tables.cells import content
 
 
 def stack(tables: Sequence[Any]) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from oddshot.data.cells import Place, distinct
+from oddshot.data.tables.cells import Place, distinct
 from oddshot.data.tables.frames import listed, select_columns
 from oddshot.data.tables.labels import Labels, parse_labels, spelling, values_seen
 from oddshot.data.tables.readers import read_table

@@ -1,0 +1,1 @@
+"""The paper's datasets: their cards, downloads, archives and readers."""

@@ -1,0 +1,1 @@
+"""What scores mean: support-score statistics, calibration, familiarity."""

@@ -1,0 +1,77 @@
+"""All methods by name: those of this package and those that plugins register."""
+
+from typing import Any
+
+from oddshot.errors import InputError
+from oddshot.methods.boosted import CatBoost, XGBoost
+from oddshot.methods.contract import Method
+from oddshot.methods.deepsad import DeepSAD
+from oddshot.methods.eigen import Eigen
+from oddshot.methods.ft import FT
+from oddshot.methods.iforest import IF
+from oddshot.methods.knn import KNN
+from oddshot.methods.lof import LOF
+from oddshot.methods.lr import LR
+from oddshot.methods.maml import MAML
+from oddshot.methods.osvm import OSVM
+from oddshot.methods.proto import Proto
+from oddshot.methods.r2d2 import R2D2
+from oddshot.methods.relative import Relative
+from oddshot.methods.rf import RF
+from oddshot.methods.ridge_nearest import RidgeNearest
+from oddshot.methods.ssvdd import SSVDD
+from oddshot.methods.svdd import SVDD
+from oddshot.methods.woanomaly import WoAnomaly
+from oddshot.methods.wonn import WoNN
+from oddshot.methods.woproj import WoProj
+
+TABLE_1: tuple[type[Method], ...] = (Eigen, SVDD, SSVDD, Proto, R2D2, MAML, FT, OSVM, IF, LOF, LR, KNN, RF)
+ABLATIONS: tuple[type[Method], ...] = (WoNN, WoProj, WoAnomaly)  # Table 2
+BEYOND: tuple[type[Method], ...] = (Relative, RidgeNearest, CatBoost, XGBoost, DeepSAD)
+
+METHODS: dict[str, type[Method]] = {method.name: method for method in TABLE_1 + ABLATIONS + BEYOND}
+BUILT_IN = frozenset(METHODS)
+
+
+def find_method(name: str) -> type[Method]:
+    """The method of this name, in any case."""
+    if name.lower() not in METHODS:
+        raise InputError(f"no method {name!r}; there are {', '.join(METHODS)}")
+    return METHODS[name.lower()]
+
+
+def plugin_methods() -> list[str]:
+    """Names of the methods that plugins have registered, in that order."""
+    return [name for name in METHODS if name not in BUILT_IN]
+
+
+def register_method(method: Any) -> Any:
+    """Add a method of one's own to the registry, under its `name`. Usable as a class decorator.
+
+    Parameters
+    ----------
+    method : type
+        A subclass of `oddshot.methods.contract.Method` with a `name` of lower-case letters, digits and _. A method
+        with parameters is trained over many tasks; one without only adapts.
+
+    Returns
+    -------
+    type
+        The same class.
+
+    Raises
+    ------
+    InputError
+        If it is no such class, or its name is one of this package's own methods.
+    """
+    if not (isinstance(method, type) and issubclass(method, Method)):
+        raise InputError(
+            f"register_method was given {method!r}; expected a class under oddshot.methods.contract.Method"
+        )
+    name = getattr(method, "name", "")
+    if not isinstance(name, str) or name != name.lower() or not name.isidentifier():
+        raise InputError(f"{method.__name__}.name is {name!r}; expected lower-case letters, digits and _")
+    if name in BUILT_IN:
+        raise InputError(f"the name {name!r} of {method.__name__} is taken by a method of the paper")
+    METHODS[name] = method
+    return method

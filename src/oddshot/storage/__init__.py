@@ -1,0 +1,1 @@
+"""Models and fitted detectors on disk: one sealed safetensors file each, no pickle."""

@@ -1,0 +1,101 @@
+"""An adapted detector on disk and back: the model and the rows it was adapted with, from which it is fitted again."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import torch
+from numpy.typing import NDArray
+from safetensors import SafetensorError
+from safetensors.torch import load as parse_tensors
+from torch import Tensor
+
+from oddshot.data.tables.frames import as_table
+from oddshot.data.tables.ipc import from_ipc, to_ipc
+from oddshot.decisions.calibration import check_rate
+from oddshot.errors import InputError
+from oddshot.storage.container import read_header, seal
+from oddshot.storage.model_file import Model
+from oddshot.storage.model_file import from_bytes as model_from_bytes
+from oddshot.storage.model_file import to_bytes as model_to_bytes
+
+FORMAT = 1
+KEY = "oddshot-detector"
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """What a detector was fitted with.
+
+    labelled, unlabelled: Arrow tables with the same columns, or arrays [n, M] and [u, M]. labels: [n] in {0, 1}.
+    numbers: [n], of the labelled rows among those given to fit. classes: [2], how the labels were written.
+    """
+
+    model: Model
+    false_positive_rate: float | None
+    labelled: Any
+    unlabelled: Any
+    labels: NDArray[np.int8]
+    numbers: NDArray[np.int64]
+    classes: NDArray[Any]
+
+
+def to_bytes(fitted: Fitted) -> bytes:
+    """The file's content."""
+    header = {
+        "format": FORMAT,
+        "false_positive_rate": fitted.false_positive_rate,
+        "named": isinstance(fitted.labelled, pa.Table),
+        "classes": fitted.classes.tolist(),
+        "class_type": fitted.classes.dtype.str,
+    }
+    tensors = {
+        "labelled": _as_tensor(to_ipc(as_table(fitted.labelled))),
+        "unlabelled": _as_tensor(to_ipc(as_table(fitted.unlabelled))),
+        "labels": torch.from_numpy(fitted.labels),
+        "numbers": torch.from_numpy(fitted.numbers),
+        "model": _as_tensor(model_to_bytes(fitted.model)),
+    }
+    return seal(tensors, header, KEY)
+
+
+def from_bytes(data: bytes) -> Fitted:
+    """What is in a file's content, trusting nothing."""
+    header = read_header(data, KEY, "detector", FORMAT)
+    try:
+        tensors = parse_tensors(data)
+        model = model_from_bytes(_as_bytes(tensors["model"]))
+        parts = [from_ipc(_as_bytes(tensors[name]), name) for name in ("labelled", "unlabelled")]
+        if not header["named"]:
+            parts = [_matrix(part) for part in parts]
+        classes = np.array(header["classes"], np.dtype(header["class_type"]))
+        labels, numbers = tensors["labels"].numpy(), tensors["numbers"].numpy()
+        rate = check_rate(header["false_positive_rate"])
+        _check(labels, numbers, classes, len(parts[0]))
+    except (SafetensorError, KeyError, TypeError, ValueError, AttributeError) as error:
+        reason = f"{error} is missing" if isinstance(error, KeyError) else " ".join(str(error).split())[:160]
+        raise InputError(f"the detector file does not fit together: {reason}") from None
+    return Fitted(model, rate, parts[0], parts[1], labels, numbers, classes)
+
+
+def _check(labels: NDArray[Any], numbers: NDArray[Any], classes: NDArray[Any], n_rows: int) -> None:
+    if labels.dtype != np.int8 or labels.shape != (n_rows,) or not np.isin(labels, (0, 1)).all():
+        raise ValueError("labels are not 0 and 1, one for each labelled row")
+    if numbers.dtype != np.int64 or numbers.shape != (n_rows,):
+        raise ValueError("there is not a number for each labelled row")
+    if classes.dtype.kind not in "biuf" or classes.shape != (2,):
+        raise ValueError("there are not two classes")
+
+
+def _matrix(table: Any) -> NDArray[Any]:
+    """Columns of one type side by side: [n, M]."""
+    return np.column_stack([column.to_numpy() for column in table.columns])
+
+
+def _as_tensor(data: bytes) -> Tensor:
+    return torch.frombuffer(bytearray(data), dtype=torch.uint8)
+
+
+def _as_bytes(tensor: Tensor) -> bytes:
+    return bytes(tensor.numpy().astype(np.uint8, casting="no"))

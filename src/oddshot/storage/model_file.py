@@ -1,0 +1,170 @@
+"""A trained model, on disk and back: one safetensors file with everything that scoring needs, and no pickle."""
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load as parse_tensors
+from torch import Tensor
+
+from oddshot.data.encoding import Encoding
+from oddshot.data.files import write_bytes
+from oddshot.decisions.calibration import Calibration
+from oddshot.decisions.familiarity import Familiarity
+from oddshot.errors import InputError, OddshotError
+from oddshot.methods import find_method
+from oddshot.methods.contract import Method
+from oddshot.methods.ensemble import Ensemble
+from oddshot.model.device import resolve_device
+from oddshot.storage.container import read_header, seal
+
+FORMAT = 2  # 1 has no calibration
+KEY = "oddshot"
+HALF_WAY = 0.25  # threshold where none was learned; scores are squared distances, so this is half the distance
+_TYPES: dict[str, type | tuple[type, ...]] = {
+    "method": str,
+    "config": dict,
+    "n_attributes": int,
+    "replicas": int,
+    "encoding": (dict, type(None)),
+    "threshold": float,
+    "training": dict,
+}
+
+
+@dataclass(frozen=True)
+class Model:
+    """A meta-trained method with what it needs to read a table.
+
+    encoding: how columns become numbers; None where the method takes tables of any width, each with an encoding of its
+    own. threshold: the fraction of `method.span` above which a row counts as an anomaly where there is no calibration.
+    training: how it was trained, for `oddshot info`. calibration: from scores to decisions. familiarity: what the tasks
+    that it knows are like.
+    """
+
+    method: Method
+    encoding: Encoding | None
+    threshold: float
+    training: dict[str, Any] = field(default_factory=dict)
+    calibration: Calibration | None = None
+    familiarity: Familiarity | None = None
+
+    def __post_init__(self) -> None:
+        if not math.isfinite(self.threshold):
+            raise InputError(f"the threshold is {self.threshold}; it must be a finite number")
+        if self.method.replicas != 1:
+            raise InputError(f"the method has {self.method.replicas} replicas; a model has one")
+        if self.encoding is not None and self.method.n_attributes != self.encoding.n_attributes:
+            raise InputError(
+                f"the method takes {self.method.n_attributes} attributes, the encoding gives "
+                f"{self.encoding.n_attributes}"
+            )
+
+    def save(self, path: str | Path) -> None:
+        """Write one file, whole or not at all."""
+        write_bytes(Path(path), to_bytes(self))
+
+    @property
+    def n_weights(self) -> int:
+        """Numbers that were learned."""
+        return sum(parameter.numel() for parameter in self.method.parameters())
+
+
+def load_model(path: str | Path, device: str = "cpu") -> Model:
+    """Read a file that `Model.save` wrote; a damaged, foreign or newer one is refused."""
+    try:
+        data = Path(path).read_bytes()
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
+    try:
+        model = from_bytes(data)
+    except OddshotError as error:
+        raise type(error)(f"{path}: {error}") from None
+    model.method.to(resolve_device(device))
+    return model
+
+
+def to_bytes(model: Model) -> bytes:
+    """The file's content."""
+    method = model.method
+    members = {"scales": list(method.scales)} if isinstance(method, Ensemble) else {}
+    header = {
+        "format": FORMAT,
+        "method": method.name,
+        "config": dataclasses.asdict(method.config),
+        "n_attributes": method.n_attributes,
+        "replicas": len(method.members) if isinstance(method, Ensemble) else 1,
+        **members,
+        "encoding": None if model.encoding is None else model.encoding.to_dict(),
+        "threshold": float(model.threshold),
+        "training": model.training,
+        "calibration": None if model.calibration is None else model.calibration.to_dict(),
+        "familiarity": None if model.familiarity is None else model.familiarity.to_dict(),
+    }
+    tensors = {name: value.detach().cpu().contiguous() for name, value in method.state_dict().items()}
+    return seal(tensors, header, KEY)
+
+
+def from_bytes(data: bytes) -> Model:
+    """The model in a file's content."""
+    header = read_header(data, KEY, "model", FORMAT)
+    version = header.get("format")
+    try:
+        if version not in (1, FORMAT):
+            raise ValueError(f"format is {version!r}")
+        for name, kind in _TYPES.items():
+            if not isinstance(header[name], kind):
+                raise TypeError(f"{name} is {str(header[name])[:40]!r}")
+        method = _build_method(header, parse_tensors(data))
+        encoding = None if header["encoding"] is None else Encoding.from_dict(header["encoding"])
+        return Model(method, encoding, header["threshold"], header["training"], *_learned_on_held_out(header))
+    except (SafetensorError, KeyError, TypeError, ValueError, RuntimeError, OverflowError) as error:
+        reason = f"{error} is missing" if isinstance(error, KeyError) else " ".join(str(error).split())[:160]
+        raise InputError(f"the model file does not fit together: {reason}") from None
+
+
+def _learned_on_held_out(header: Mapping[str, Any]) -> tuple[Calibration | None, Familiarity | None]:
+    """Of format 2; a file of format 1 has neither."""
+    calibration, familiarity = header.get("calibration"), header.get("familiarity")
+    for part in (calibration, familiarity):
+        if part is not None and not (isinstance(part, dict) and all(isinstance(case, dict) for case in part.values())):
+            raise TypeError(f"calibration is {str(part)[:40]!r}")
+    return (
+        None if calibration is None else Calibration.from_dict(calibration),
+        None if familiarity is None else Familiarity.from_dict(familiarity),
+    )
+
+
+def _scales(header: Mapping[str, Any]) -> list[float]:
+    """Of the members of an ensemble."""
+    scales = header["scales"]
+    if not (isinstance(scales, list) and all(isinstance(one, float) and math.isfinite(one) for one in scales)):
+        raise TypeError(f"scales is {str(scales)[:40]!r}")
+    return scales
+
+
+def _build_method(header: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Method:
+    """The method that the header describes, with these weights. The sizes it states are not trusted."""
+    method_type = find_method(header["method"])
+    config = method_type.config_type(**header["config"])
+    for name, value in header["config"].items():
+        if name.startswith("layers") and value > len(tensors):  # each layer has a tensor of its own
+            raise ValueError(f"{name} is {value}, with {len(tensors)} tensors")
+    if not 1 <= header["replicas"] <= len(tensors) + 1:  # each member has tensors of its own
+        raise ValueError(f"replicas is {header['replicas']}, with {len(tensors)} tensors")
+    with torch.device("meta"):  # no memory is taken before the shapes are known to fit the file
+        members = [method_type(header["n_attributes"], config) for _ in range(header["replicas"])]
+    method = members[0] if len(members) == 1 else Ensemble(members, _scales(header))
+    for name, value in method.state_dict().items():
+        if name in tensors and tensors[name].dtype != value.dtype:
+            raise TypeError(f"{name} holds {tensors[name].dtype} numbers")
+    for name, value in tensors.items():
+        if not value.isfinite().all():
+            raise ValueError(f"{name} holds NaN or infinity")
+    method.load_state_dict(tensors, assign=True)
+    return method.eval()

@@ -1,0 +1,183 @@
+"""From a fleet's labelled tasks to a model: encode, set validation tasks aside, train, calibrate."""
+
+import dataclasses
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from oddshot import __version__
+from oddshot.data.encoding import Encoding
+from oddshot.data.episodes.sampling import EpisodeSizes, TaskSet
+from oddshot.data.episodes.splits import split_tasks
+from oddshot.data.task import ANOMALY, NORMAL, Task
+from oddshot.errors import InputError
+from oddshot.methods import find_method
+from oddshot.methods.contract import Method, Rows
+from oddshot.methods.ensemble import Ensemble, split_replicas, usual_scores
+from oddshot.model.device import resolve_device
+from oddshot.storage.model_file import HALF_WAY, Model
+from oddshot.training import History, Ranks, TrainingConfig, train, validation_episodes
+from oddshot.training.held_out import learn_decisions
+from oddshot.training.progress import training_bar
+
+
+def meta_train(
+    tasks: Sequence[Task],
+    *,
+    validation: Sequence[Task] | None = None,
+    method: str = "relative",
+    start: Model | None = None,
+    members: int = 1,
+    seed: int = 0,
+    device: str = "auto",
+    sizes: EpisodeSizes | None = None,
+    encoding: Encoding | None = None,
+    training: TrainingConfig | None = None,
+    progress: bool = True,
+    ranks: Ranks | None = None,
+    **hyperparameters: Any,
+) -> Model:
+    """Learn from many labelled tasks a model that adapts to a new one.
+
+    validation: tasks for early stopping; without them a tenth of `tasks` is set aside at random. start: a model of the
+    same method to go on from, with its settings (`load_universal()`: the one that ships). members: so many networks,
+    trained side by side from seeds of their own, whose mean score counts. sizes: rows of the simulated tasks. encoding:
+    how columns become numbers, fitted on the tasks unless given. ranks: processes that all call this alike and share
+    the work (`joined_ranks`). hyperparameters: fields of the method's configuration (`units`, `dropout`, ...).
+    """
+    sizes = sizes or EpisodeSizes()
+    chosen = find_method(method)
+    config = _configure(chosen, hyperparameters) if start is None else _settings_of(start, chosen, hyperparameters)
+    tasks = usable_tasks(tasks, sizes)
+    held_out = usable_tasks(validation, sizes, "validation tasks") if validation is not None else None
+    encoding = encoding or fit_encoding(tasks)
+    pool = _task_set(tasks, encoding)
+    train_pool, valid_pool = _split(pool, seed) if held_out is None else (pool, _task_set(held_out, encoding))
+    network = _networks(chosen, encoding.n_attributes, config, members)
+    where = resolve_device(device)
+    with training_bar(training or TrainingConfig(), enabled=progress) as on_epoch:
+        history = train(
+            network, [train_pool] * members, [valid_pool] * members, [seed + k for k in range(members)],
+            config=training, sizes=sizes, device=where, on_epoch=on_epoch, ranks=ranks,
+            start=None if start is None else start.method,
+        )  # fmt: skip
+    streams = [np.random.SeedSequence([seed, 1])]
+    held_out_rows = validation_episodes([valid_pool], sizes, "resampled", where, streams)
+    if members > 1:
+        parts = split_replicas(network, lambda: chosen(encoding.n_attributes, config))
+        network = Ensemble(parts, usual_scores(parts, *held_out_rows))
+    threshold = find_threshold(network, *held_out_rows)
+    facts = {
+        "oddshot": __version__,
+        "seed": seed,
+        "tasks": len(train_pool),
+        "validation_tasks": len(valid_pool),
+        "sizes": dataclasses.asdict(sizes),
+        **_facts_of(history),
+    }  # nothing that differs between two runs: the same seed gives the same file
+    calibration, familiarity = learn_decisions(network, train_pool, valid_pool, sizes, where, seed)
+    return Model(network, encoding, threshold, facts, calibration, familiarity)
+
+
+def usable_tasks(tasks: Sequence[Task], sizes: EpisodeSizes, what: str = "tasks") -> list[Task]:
+    """Those with rows enough for an episode; each other one is named in a warning."""
+    usable = []
+    for task in tasks:
+        n_normal, n_anomaly = int((task.y == NORMAL).sum()), int((task.y == ANOMALY).sum())
+        if n_normal >= sizes.normal and n_anomaly >= sizes.anomaly:
+            usable.append(task)
+            continue
+        warnings.warn(
+            f"task {task.name!r} skipped: {n_normal} normal and {n_anomaly} anomalous rows, an episode needs "
+            f"{sizes.normal} and {sizes.anomaly} (smaller episodes: query_normal, query_anomaly)",
+            stacklevel=3,
+        )
+    if not usable:
+        raise InputError(
+            f"none of the {len(tasks)} {what} has rows enough: an episode needs {sizes.normal} normal and "
+            f"{sizes.anomaly} anomalous rows (smaller episodes: query_normal, query_anomaly)"
+        )
+    return usable
+
+
+def fit_encoding(tasks: Sequence[Task]) -> Encoding:
+    """One encoding for the columns of all tasks; messages name the task."""
+    return Encoding.fit([task.X for task in tasks], [_called(task) for task in tasks])
+
+
+@torch.no_grad()
+def find_threshold(method: Method, support: Rows, query: Rows) -> float:
+    """The fraction of `method.span` that best parts normal from anomalous queries (balanced accuracy)."""
+    score = method.adapt(support)
+    low, high = (end.unsqueeze(-1) for end in method.span(score, support))
+    known = (high > low).squeeze(-1)  # a task whose anomaly scores as its normal rows do tells nothing
+    normal, anomaly = ((score(rows) - low) / (high - low) for rows in query)
+    if not known.any():
+        return HALF_WAY
+    return best_threshold(normal[known].flatten(), anomaly[known].flatten())
+
+
+def best_threshold(normal: Tensor, anomaly: Tensor) -> float:
+    """Midway between the two neighbouring scores where balanced accuracy is highest. normal: [N], anomaly: [A]."""
+    cuts = torch.cat([normal, anomaly]).sort().values
+    cuts = (cuts[1:] + cuts[:-1]) / 2
+    rejected = torch.searchsorted(normal.sort().values, cuts, right=True) / len(normal)
+    missed = torch.searchsorted(anomaly.sort().values, cuts, right=True) / len(anomaly)
+    return float(cuts[(rejected - missed).argmax()])
+
+
+def _configure(method: type[Method], hyperparameters: dict[str, Any]) -> Any:
+    known = [field.name for field in dataclasses.fields(method.config_type)]
+    for name in hyperparameters:
+        if name not in known:
+            raise InputError(f"method {method.name!r} has no setting {name!r}; it has {', '.join(known)}")
+    return method.config_type(**hyperparameters)
+
+
+def _settings_of(start: Model, method: type[Method], hyperparameters: dict[str, Any]) -> Any:
+    if start.method.name != method.name:
+        raise InputError(f"the model to start from is of method {start.method.name!r}, not {method.name!r}")
+    if isinstance(start.method, Ensemble):
+        raise InputError("the model to start from has several members; training goes on from one of a single network")
+    if hyperparameters:
+        raise InputError(f"{', '.join(hyperparameters)}: settings are those of the model to start from")
+    return method.continued(start.method.config)
+
+
+def _networks(method: type[Method], n_attributes: int, config: Any, members: int) -> Method:
+    """As many replicas as an ensemble is to have members."""
+    if members < 1:
+        raise InputError(f"members is {members}; it must be at least 1")
+    network = method(n_attributes, config, members)
+    if members > 1 and next(network.parameters(), None) is None:
+        raise InputError(
+            f"method {method.name!r} learns nothing from other tasks: all {members} members would be alike"
+        )
+    return network
+
+
+def _facts_of(history: History) -> dict[str, Any]:
+    """Of the network, or of all members: the longest training, the best epoch of each, their mean validation AUC."""
+    best, members = history.best_epoch, len(history.epochs)
+    facts = {"epochs": max(history.epochs), "best_epoch": best[0] if members == 1 else best}
+    return facts | {"validation_auc": sum(history.best_auc) / members} | ({"members": members} if members > 1 else {})
+
+
+def _task_set(tasks: Sequence[Task], encoding: Encoding) -> TaskSet:
+    return TaskSet.of([(encoding.transform(task.X, where=_called(task)), task.y) for task in tasks])
+
+
+def _called(task: Task) -> str:
+    return f"task {task.name!r}"
+
+
+def _split(pool: TaskSet, seed: int) -> tuple[TaskSet, TaskSet]:
+    if len(pool) == 1:
+        warnings.warn("only one task: early stopping looks at the task it trains on", stacklevel=3)
+        return pool, pool
+    training, validation = split_tasks(len(pool), np.random.default_rng([seed, 0]))
+    return pool.subset(training), pool.subset(validation)

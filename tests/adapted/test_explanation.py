@@ -1,0 +1,164 @@
+from itertools import permutations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from oddshot import FewShotDetector, InputError
+from oddshot.adapted import explanation as module
+from oddshot.adapted.explanation import contributions, fixed_orders, nearest
+from tests.fleets import MIXED, labels, mixed, numbers, small_model
+
+METHODS = ["eigen", "relative", "woanomaly", "lr"]
+
+
+def naive_contributions(score, row, base, groups, orders):
+    """Loop over the orders: replace one group at a time, note what the score rises."""
+    out = np.zeros(len(groups))
+    for order in orders:
+        now = base.copy()
+        for g in order:
+            before = score(now[None])[0]
+            now[groups[g]] = row[groups[g]]
+            out[g] += (score(now[None])[0] - before) / len(orders)
+    return out
+
+
+def crooked(rows):
+    return rows[:, 0] * rows[:, 1] ** 2 + np.sin(rows[:, 2]) * rows[:, 3] + rows[:, 4].astype(np.float64)
+
+
+def test_contributions_are_those_of_a_loop(monkeypatch):
+    rng = np.random.default_rng(0)
+    rows, base = rng.normal(size=(2, 17, 5)).astype(np.float32)
+    groups = [slice(0, 1), slice(1, 3), slice(3, 5)]
+    expected = [naive_contributions(crooked, *pair, groups, fixed_orders(3)) for pair in zip(rows, base, strict=True)]
+    for numbers_at_once in (1, 100, 1 << 22):
+        monkeypatch.setattr(module, "BLOCK_NUMBERS", numbers_at_once)
+        added, end, start = contributions(crooked, rows, base, groups, fixed_orders(3))
+        np.testing.assert_allclose(added, expected, atol=1e-6)
+        np.testing.assert_allclose(end, crooked(rows))
+        np.testing.assert_allclose(start, crooked(base))
+
+
+def test_with_all_orders_they_are_shapley_values():
+    rows, base = np.array([[1.0, 2.0, 3.0]], np.float32), np.zeros((1, 3), np.float32)
+    orders = [np.array(order) for order in permutations(range(3))]
+    added, _, _ = contributions(
+        lambda x: x[:, 0] * x[:, 1] + x[:, 2], rows, base, [slice(k, k + 1) for k in range(3)], orders
+    )
+    np.testing.assert_allclose(added, [[1.0, 1.0, 3.0]])
+
+
+@given(st.integers(1, 40))
+def test_orders_are_permutations_with_their_reverses(n):
+    orders = [order.tolist() for order in fixed_orders(n)]
+    assert all(sorted(order) == list(range(n)) for order in orders)
+    assert all(order[::-1] in orders for order in orders)
+    assert len(orders) == (8 if n > 2 else n)
+    assert orders == [order.tolist() for order in fixed_orders(n)]
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.sampled_from(METHODS), st.integers(0, 10**6), st.integers(1, 30))
+def test_contributions_add_up_to_the_score(method, seed, n):
+    make = numbers if method == "lr" else mixed
+    detector = FewShotDetector(small_model(method, make)).fit(make(9, 10), labels(10))
+    X = make(seed, 30)[:n]
+    found = detector.explain(X)
+    scores = detector.score_samples(X)
+    np.testing.assert_allclose(found.score, scores, rtol=1e-3, atol=1e-6 * abs(scores).max())
+    size = np.maximum(abs(found.score), abs(found.baseline_score)) + abs(found.contributions).max(1)
+    assert (abs(found.contributions.sum(1) - (found.score - found.baseline_score)) <= 1e-6 * size).all()
+
+
+def test_it_speaks_of_the_columns_of_the_table_and_the_rows_of_fit():
+    y = labels(10)
+    y[3] = -1
+    detector = FewShotDetector(small_model("eigen", mixed)).fit(mixed(9, 10), y)
+    found = detector.explain(mixed(8))
+    assert found.attributes == MIXED
+    assert found.contributions.shape == (40, len(MIXED))
+    assert found.neighbours.shape == found.distances.shape == (40, 5)
+    assert set(found.baseline) <= set(np.flatnonzero(y == 0))
+    assert set(found.neighbours.ravel()) <= set(np.flatnonzero(y >= 0))
+    assert (np.diff(found.distances, axis=1) >= 0).all()
+    itself = detector.explain(mixed(9, 10))
+    np.testing.assert_array_equal(itself.neighbours[[0, 1, 2], 0], [0, 1, 2])
+    np.testing.assert_allclose(itself.contributions[y == 0], 0)
+    start = detector.score_samples(mixed(9, 10).iloc[found.baseline])
+    np.testing.assert_allclose(found.baseline_score, start, rtol=1e-3, atol=1e-6 * abs(start).max())
+
+
+def test_the_column_that_is_off_adds_most():
+    X = numbers(9)
+    detector = FewShotDetector().fit(X, labels())
+    odd = X[labels() == 0][:5].copy()
+    odd[:, 0] += 6
+    assert (detector.explain(odd).contributions.argmax(1) == 0).all()
+
+
+def test_nearest_rows_are_those_of_a_loop(monkeypatch):
+    rng = np.random.default_rng(0)
+    rows, others = rng.normal(size=(9, 4)).astype(np.float32), rng.normal(size=(6, 4)).astype(np.float32)
+    distance = np.array([[np.sqrt(np.mean((a - b) ** 2)) for b in others] for a in rows])
+    for at_once in (1, 1 << 22):
+        monkeypatch.setattr(module, "BLOCK_NUMBERS", at_once)
+        found, far = nearest(rows, others, 3)
+        np.testing.assert_array_equal(found, distance.argsort(1)[:, :3])
+        np.testing.assert_allclose(far, np.sort(distance, 1)[:, :3], rtol=1e-5)
+
+
+@pytest.mark.parametrize("model", [None, small_model()], ids=["without calibration", "with calibration"])
+def test_suggestions_are_different_rows_of_which_it_is_unsure(model):
+    detector, X = FewShotDetector(model).fit(numbers(9)[:10], labels(10)), numbers(8)
+    chosen = detector.suggest(X, 7)
+    assert len(set(chosen.tolist())) == 7
+    np.testing.assert_array_equal(detector.suggest(X, 3), chosen[:3])
+    sure = abs(detector.decision_function(X))
+    assert sure[chosen].mean() < sure.mean()
+    assert sorted(detector.suggest(X, 100)) == list(range(40))
+    for n in (0, -1, 1.5, "2"):
+        with pytest.raises(InputError, match="it must be a whole number from 1 up"):
+            detector.suggest(X, n)
+
+
+@pytest.mark.parametrize("method", ["eigen", "relative"])
+def test_scores_are_squared_distances_from_the_centre_in_the_projected_space(method):
+    detector, X = FewShotDetector(small_model(method)).fit(numbers(9)[:10], labels(10)), numbers(8)
+    projected = detector.project_encoded(detector.encoding_.transform(X))
+    np.testing.assert_allclose((projected**2).sum(axis=1), detector.score_samples(X), rtol=1e-4, atol=1e-9)
+    other = FewShotDetector(small_model("lr")).fit(numbers(9)[:10], labels(10))
+    assert other.project_encoded(other.encoding_.transform(X)) is None
+
+
+def test_suggestions_are_those_of_a_loop():
+    model, X = small_model(), numbers(8)
+    detector = FewShotDetector(model).fit(numbers(9)[:10], labels(10))
+    p, rows = detector.predict_proba(X)[:, 1], model.encoding.transform(X)
+    known, expected = list(model.encoding.transform(numbers(9)[:10][labels(10) >= 0])), []
+    for _ in range(6):
+        worth = [
+            -1 if i in expected else p[i] * (1 - p[i]) * min(np.sqrt(np.mean((rows[i] - r) ** 2)) for r in known) ** 0.5
+            for i in range(len(X))
+        ]
+        expected.append(int(np.argmax(worth)))
+        known.append(rows[expected[-1]])
+    assert detector.suggest(X, 6).tolist() == expected
+
+
+def test_the_same_row_is_not_suggested_twice():
+    detector = FewShotDetector(small_model()).fit(numbers(9)[:10], labels(10))
+    X = np.repeat(numbers(8), 2, axis=0)
+    chosen = detector.suggest(X, 10)
+    assert len({number // 2 for number in chosen.tolist()}) == 10
+
+
+def test_rows_that_are_labelled_already_are_suggested_last():
+    known = numbers(9)[:10][labels(10) >= 0]
+    detector = FewShotDetector(small_model()).fit(numbers(9)[:10], labels(10))
+    X = np.concatenate([known, numbers(8)])
+    p = detector.predict_proba(X)[:, 1]
+    assert np.argsort(-p * (1 - p))[: len(numbers(8))].min() < len(known)  # uncertainty alone would ask for some
+    assert set(detector.suggest(X, len(X))[-len(known) :].tolist()) == set(range(len(known)))

@@ -1,0 +1,392 @@
+import hashlib
+import json
+import os
+import resource
+import signal
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+import safetensors.torch
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from safetensors import safe_open
+
+from oddshot import FewShotDetector, InputError, TrainingConfig, load_model, meta_train
+from oddshot.data.encoding import Encoding
+from oddshot.methods import find_method
+from oddshot.storage.model_file import Model, from_bytes, to_bytes
+from tests.fleets import SIZES, fleet, labels, mixed, numbers, small_model
+from tests.golden.make import MODEL, SCORES
+
+METHODS = ["eigen", "woanomaly", "wonn"]
+NAN, INFINITY = float("nan"), float("inf")
+
+
+def scores(model, X=None):
+    X = mixed(9) if X is None else X
+    return FewShotDetector(model).fit(X[:10], labels()[:10]).score_samples(X)
+
+
+def parts(data):
+    """The file taken apart by hand: header and tensors' bytes."""
+    end = 8 + int.from_bytes(data[:8], "little")
+    return json.loads(data[8:end]), data[end:]
+
+
+def signed(header, tensors=b"", digest="0" * 64):
+    """A file with this header and, by hand, the digest that belongs to it."""
+    header = {**header, "__metadata__": {**header["__metadata__"], "sha256": digest}}
+    text = json.dumps(header).encode()
+    data = len(text).to_bytes(8, "little") + text + tensors
+    return data if digest != "0" * 64 else signed(header, tensors, hashlib.sha256(data).hexdigest())
+
+
+def forged(model=None, tensors=None, **changes):
+    """A model's file with other contents and a digest that is right; None takes a field away."""
+    header, data = parts(to_bytes(model or small_model()))
+    ours = json.loads(header["__metadata__"]["oddshot"]) | changes
+    ours = {name: value for name, value in ours.items() if value is not None}
+    if tensors is not None:
+        header, data = parts(safetensors.torch.save(tensors))
+    return signed(header | {"__metadata__": {"oddshot": json.dumps(ours)}}, data)
+
+
+def refusal(data):
+    with pytest.raises(InputError) as caught:
+        from_bytes(data)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_model_comes_back_as_it_was(method, tmp_path):
+    model = small_model(method, mixed)
+    model.save(tmp_path / "model.safetensors")
+    back = load_model(tmp_path / "model.safetensors")
+    np.testing.assert_array_equal(scores(back), scores(model))
+    assert (back.encoding, back.threshold, back.training) == (model.encoding, model.threshold, model.training)
+    assert (back.calibration, back.familiarity) == (model.calibration, model.familiarity)
+    assert back.method.config == model.method.config
+    assert os.listdir(tmp_path) == ["model.safetensors"]
+
+
+def test_a_method_without_weights_comes_back(tmp_path):
+    model = small_model("lr")
+    np.testing.assert_array_equal(scores(from_bytes(to_bytes(model)), numbers(9)), scores(model, numbers(9)))
+
+
+def test_the_same_model_gives_the_same_bytes():
+    assert len({to_bytes(small_model()) for _ in range(20)}) == 1  # safetensors alone would shuffle the metadata
+
+
+def test_it_is_a_safetensors_file_with_plain_json_and_no_pickle(tmp_path, monkeypatch):
+    model = small_model("eigen", mixed)
+    model.save(tmp_path / "model.safetensors")
+    with safe_open(tmp_path / "model.safetensors", "pt") as file:
+        stored = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
+        header = json.loads(file.metadata()["oddshot"])
+    for name, value in model.method.state_dict().items():
+        assert torch.equal(stored.pop(name), value)
+    assert not stored
+    assert header["encoding"]["columns"] == list(mixed(0).columns)
+    for unpickler in ("pickle.load", "pickle.loads", "pickle.Unpickler", "torch.load"):
+        monkeypatch.delattr(unpickler)
+    load_model(tmp_path / "model.safetensors")
+
+
+def test_the_digest_is_the_sha256_of_the_file_with_zeros_in_its_place():
+    data = to_bytes(small_model())
+    digest = parts(data)[0]["__metadata__"]["sha256"]
+    assert hashlib.sha256(data.replace(digest.encode(), b"0" * 64)).hexdigest() == digest
+
+
+def test_a_column_named_like_the_digest_does_no_harm():
+    X = {"0" * 64: numbers(0)[:, 0], '"' + "0" * 64 + '"': numbers(0)[:, 1]}
+    method = find_method("wonn")
+    model = Model(method(2, method.config_type()), Encoding.fit([X]), 0.5)
+    assert from_bytes(to_bytes(model)).encoding == model.encoding
+
+
+def test_every_flipped_bit_is_refused():
+    data = bytearray(to_bytes(small_model()))
+    end = 8 + int.from_bytes(data[:8], "little")
+    positions = [*range(end), *range(end, len(data), (len(data) - end) // 300)]
+    bits = np.random.default_rng(0).integers(0, 8, len(positions))
+    for position, bit in zip(positions, bits.tolist(), strict=True):
+        data[position] ^= 1 << bit
+        refusal(bytes(data))
+        data[position] ^= 1 << bit
+    from_bytes(bytes(data))
+
+
+def test_padding_and_what_follows_the_tensors_is_covered():
+    data = to_bytes(small_model())
+    assert "not an oddshot model file" in refusal(data.replace(b'"dtype"', b'"dtype', 1))
+    assert "damaged" in refusal(data + b"\0")
+    header = parts(data)[0]
+    padded = json.dumps(header).encode() + b" " * 16
+    assert "damaged" in refusal(len(padded).to_bytes(8, "little") + padded + parts(data)[1])
+
+
+def test_every_truncation_is_refused():
+    data = to_bytes(small_model())
+    for length in [*range(0, 64), *np.linspace(64, len(data) - 1, 200).astype(int)]:
+        refusal(data[:length])
+
+
+def test_foreign_files_are_refused():
+    tensors = safetensors.torch.save({"weight": torch.ones(3)})
+    other = safetensors.torch.save({"weight": torch.ones(3)}, metadata={"format": "pt"})
+    png = b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 4
+    for data in (
+        b"",
+        b"a,b\n1,2\n" * 50,
+        png,
+        tensors,
+        other,
+        b"\xff" * 8,
+        b"\xff" * 7 + b"\x0f" + b"{}" * 8,
+        bytes(64),
+    ):
+        assert refusal(data).startswith("not an oddshot model file")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" * 100_000,
+        '{"__metadata__": {"oddshot": "' + "[" * 100_000 + '", "sha256": ""}}',
+        '{"__metadata__": {"oddshot": "' + r"{\"a\":" * 50_000 + '", "sha256": ""}}',
+        '{"__metadata__": []}',
+        '{"__metadata__": {"oddshot": 1, "sha256": 2}}',
+        '{"__metadata__": {"oddshot": "[]", "sha256": "' + "0" * 64 + '"}}',
+        '{"__metadata__": {"oddshot": "{}"}}',
+        '{"__metadata__": {"oddshot": "{}", "sha256": "zz"}}',
+        '{"a": ' + "1" * 5000 + "}",
+        "\udcff",
+        "null",
+        "",
+    ],
+)
+def test_hostile_headers_are_refused(text):
+    header = text.encode(errors="surrogateescape")
+    assert refusal(len(header).to_bytes(8, "little") + header).startswith("not an oddshot model file")
+
+
+@given(st.binary(max_size=200), st.binary(max_size=40))
+def test_any_bytes_are_refused_in_one_line(header, rest):
+    refusal(header + rest)
+    refusal(len(header).to_bytes(8, "little") + header + rest)
+
+
+def test_a_newer_format_says_so():
+    assert refusal(forged(format=3)) == "model of format 3, written by a newer oddshot; this one reads up to 2"
+    header, _ = parts(to_bytes(small_model()))
+    header["__metadata__"] = {"oddshot": json.dumps({"format": 4, "layout": "unknown"}), "sha256": "0" * 64}
+    assert "format 4, written by a newer oddshot" in refusal(signed(header))
+
+
+def config(**changes):
+    return vars(small_model().method.config) | changes
+
+
+def broken_case(part, **changes):
+    """A model's calibration or familiarity with other numbers."""
+    return {name: case | changes for name, case in getattr(small_model(), part).to_dict().items()}
+
+
+def broken_encoding(**changes):
+    return small_model().encoding.to_dict() | changes
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"method": "magic"}, "no method 'magic'"),
+        ({"method": 5}, "method is '5'"),
+        ({"method": None}, "'method' is missing"),
+        ({"config": config(units=10**9)}, "size mismatch"),
+        ({"config": config(units=10**30)}, ""),
+        ({"config": config(units=-1)}, "units is -1"),
+        ({"config": config(units="16")}, ""),
+        ({"config": config(units=16.5)}, ""),
+        ({"config": config(layers_phi=10**9)}, "layers_phi is 1000000000"),
+        ({"config": config(layers_f=2)}, "f.weights.1"),
+        ({"config": config(colour="red")}, "colour"),
+        ({"config": config(dropout=NAN)}, "dropout is nan"),
+        ({"config": config(eta=None)}, ""),
+        ({"config": []}, "config is '[]'"),
+        ({"config": None}, "'config' is missing"),
+        ({"n_attributes": 10**9}, "size mismatch"),
+        ({"n_attributes": -7}, ""),
+        ({"n_attributes": 1e400}, "n_attributes is 'inf'"),
+        ({"replicas": 2}, "'scales' is missing"),
+        ({"replicas": 2, "scales": [1.0, 1.0]}, "members.0"),
+        ({"replicas": 2, "scales": [1.0]}, "as many scales"),
+        ({"replicas": 2, "scales": [1.0, NAN]}, "scales is"),
+        ({"replicas": 2, "scales": [1.0, -1.0]}, "above 0"),
+        ({"replicas": 2, "scales": 5}, "scales is '5'"),
+        ({"replicas": 10**9}, "replicas is 1000000000"),
+        ({"replicas": 0}, ""),
+        ({"threshold": NAN}, "the threshold is nan"),
+        ({"threshold": INFINITY}, "the threshold is inf"),
+        ({"threshold": "0.5"}, "threshold is '0.5'"),
+        ({"training": ["fast"]}, "training is"),
+        ({"encoding": {}}, "encoding: expected columns"),
+        ({"encoding": broken_encoding(columns=["x0", "x1"])}, "encoding: its columns"),
+        ({"encoding": broken_encoding(encoders=[[[]]])}, "encoding:"),
+        ({"encoding": small_model("wonn", mixed).encoding.to_dict()}, "attributes"),
+        ({"calibration": 5}, "calibration is '5'"),
+        ({"calibration": {"anomalies": 5}}, "calibration is"),
+        ({"calibration": {"anomalies": {}}}, "is missing"),
+        ({"calibration": broken_case("calibration", scale=0.0)}, "scale"),
+        ({"calibration": broken_case("calibration", scale=NAN)}, "expected 1 numbers"),
+        ({"calibration": broken_case("calibration", odds=[0.0] * 12)}, "slopes above 0"),
+        ({"calibration": broken_case("calibration", usual=[0.0])}, "expected 10 numbers"),
+        ({"calibration": broken_case("calibration", thresholds=[])}, "threshold a rate"),
+        ({"calibration": broken_case("calibration", thresholds=None)}, ""),
+        ({"familiarity": {"anomalies": {"mean": "a"}}}, ""),
+        ({"familiarity": broken_case("familiarity", spread=[0.0] * 16)}, "above 0"),
+        ({"familiarity": broken_case("familiarity", spread=[1.0])}, "as many means as spreads"),
+        ({"familiarity": broken_case("familiarity", excess=INFINITY)}, "expected numbers"),
+        ({"familiarity": broken_case("familiarity", quantiles=list(range(9, 0, -1)))}, "quantiles grow"),
+        ({"format": 0}, "format is 0"),
+        ({"format": None}, "format is None"),
+    ],
+)
+def test_a_file_that_does_not_fit_together_is_refused(changes, expected):
+    assert expected in refusal(forged(**changes))
+
+
+@contextmanager
+def limit(resource_type, value):
+    before = resource.getrlimit(resource_type)
+    resource.setrlimit(resource_type, (value, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource_type, before)
+
+
+def test_claimed_sizes_take_no_memory():
+    """A quarter of a gigabyte is enough to refuse a file that speaks of units for exabytes."""
+    wrong = ({"config": config(units=10**9)}, {"config": config(layers_g=10**9)}, {"replicas": 10**12})
+    files = [forged(**changes) for changes in (*wrong, {"n_attributes": 10**12})]
+    in_use = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    with limit(resource.RLIMIT_AS, in_use + 2**28):
+        for file in files:
+            assert "the model file does not fit together" in refusal(file)
+
+
+def test_tensors_that_do_not_fit_are_refused():
+    tensors = {name: value.detach() for name, value in small_model().method.state_dict().items()}
+    name, value = "phi.weights.0", tensors["phi.weights.0"]
+    assert "Missing key" in refusal(forged(tensors={key: tensors[key] for key in tensors if key != name}))
+    assert "phi.weights.9" in refusal(forged(tensors={**tensors, "phi.weights.9": value.clone()}))
+    assert "size mismatch" in refusal(forged(tensors={**tensors, name: value[:, :, 1:].contiguous()}))
+    assert "float16" in refusal(forged(tensors={**tensors, name: value.half()}))
+    assert "int64" in refusal(forged(tensors={**tensors, name: value.long()}))
+    value = value.clone()
+    value[0, 0, 0] = NAN
+    assert "NaN" in refusal(forged(tensors={**tensors, name: value}))
+
+
+def test_a_model_whose_parts_disagree_cannot_be_made():
+    model = small_model()
+    with pytest.raises(InputError, match="takes 3 attributes, the encoding gives 13"):
+        Model(model.method, small_model("wonn", mixed).encoding, 0.5)
+    with pytest.raises(InputError, match="threshold is nan"):
+        Model(model.method, model.encoding, NAN)
+
+
+def test_paths_that_cannot_be_read_are_one_line(tmp_path):
+    for path in (tmp_path / "nowhere.safetensors", tmp_path, tmp_path / "nowhere" / "model"):
+        with pytest.raises(InputError, match=r"cannot be read \([A-Z].*\)$") as caught:
+            load_model(path)
+        assert str(caught.value).startswith(f"{path}: ")
+    (tmp_path / "text.safetensors").write_text("hello")
+    with pytest.raises(InputError, match=r"text\.safetensors: not an oddshot model file"):
+        load_model(str(tmp_path / "text.safetensors"))
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read anything")
+def test_a_file_without_permission_is_one_line(tmp_path):
+    small_model().save(tmp_path / "model.safetensors")
+    (tmp_path / "model.safetensors").chmod(0)
+    with pytest.raises(InputError, match=r"cannot be read \(Permission denied\)"):
+        load_model(tmp_path / "model.safetensors")
+
+
+def test_a_full_disk_is_one_line_and_leaves_the_old_file(tmp_path):
+    path = tmp_path / "model.safetensors"
+    small_model("wonn").save(path)
+    with limit(resource.RLIMIT_FSIZE, 2048), pytest.raises(InputError) as caught:
+        small_model().save(path)
+    assert str(caught.value) == f"cannot write {path}: File too large"
+    assert path.read_bytes() == to_bytes(small_model("wonn"))
+    assert os.listdir(tmp_path) == ["model.safetensors"]
+
+
+def test_a_kill_while_saving_leaves_the_old_file(tmp_path):
+    path = tmp_path / "model.safetensors"
+    small_model("wonn").save(path)
+    child = os.fork()
+    if child == 0:
+        os.fsync = lambda _: os.kill(os.getpid(), signal.SIGKILL)  # all is written, nothing is renamed yet
+        small_model().save(path)
+        os._exit(0)
+    assert os.WTERMSIG(os.waitpid(child, 0)[1]) == signal.SIGKILL
+    assert len(os.listdir(tmp_path)) == 2
+    assert path.read_bytes() == to_bytes(small_model("wonn"))
+    small_model().save(path)  # sweeps what the kill left
+    assert os.listdir(tmp_path) == ["model.safetensors"]
+    assert load_model(path).method.name == "eigen"
+
+
+def test_devices(tmp_path):
+    small_model().save(tmp_path / "model.safetensors")
+    loaded = load_model(tmp_path / "model.safetensors", device="cpu")
+    assert {value.device.type for value in loaded.method.state_dict().values()} == {"cpu"}
+    with pytest.raises(InputError, match="device 'qpu' cannot be used"):
+        load_model(tmp_path / "model.safetensors", device="qpu")
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+@pytest.mark.parametrize("method", METHODS)
+def test_a_model_moves_between_devices(method, tmp_path):
+    model = small_model(method, mixed)
+    model.save(tmp_path / "cpu.safetensors")
+    on_cuda = load_model(tmp_path / "cpu.safetensors", device="cuda")
+    on_cuda.save(tmp_path / "cuda.safetensors")
+    assert (tmp_path / "cuda.safetensors").read_bytes() == (tmp_path / "cpu.safetensors").read_bytes()
+    np.testing.assert_allclose(scores(on_cuda), scores(model), rtol=1e-3, atol=1e-5)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+def test_a_model_trained_on_cuda_loads_on_the_cpu(tmp_path):
+    tasks = fleet(mixed)
+    model = meta_train(tasks, sizes=SIZES, training=TrainingConfig(epochs=8), device="cuda", units=16)
+    model.save(tmp_path / "model.safetensors")
+    on_cpu = load_model(tmp_path / "model.safetensors")
+    assert next(on_cpu.method.parameters()).device.type == "cpu"
+    np.testing.assert_allclose(scores(on_cpu), scores(model), rtol=1e-3, atol=1e-5)
+
+
+def test_the_golden_file_of_format_1_gives_its_scores():
+    expected = json.loads(SCORES.read_text())
+    detector = FewShotDetector(load_model(MODEL)).fit(expected["support"], expected["labels"])
+    # The square of a small float32 projection has the absolute error of the large ones: another machine rounds it so.
+    tiny = 1e-7 * max(expected["scores"])
+    np.testing.assert_allclose(detector.score_samples(expected["rows"]), expected["scores"], rtol=1e-5, atol=tiny)
+    assert detector.threshold_ == pytest.approx(expected["threshold"], rel=1e-5)
+    assert detector.predict(expected["rows"]).tolist() == expected["predictions"]
+    assert not hasattr(detector, "predict_proba")
+    with pytest.raises(InputError, match="predict_proba needs a calibration, and the model has none; train it again"):
+        detector.predict_proba(expected["rows"])
+    with pytest.raises(InputError, match="false_positive_rate needs a calibration, and the model has none"):
+        FewShotDetector(detector.model, 0.05).fit(expected["support"], expected["labels"])
+    assert set(detector.encoding_.kinds.values()) == {"number", "category", "boolean", "date"}
+    assert MODEL.stat().st_size < 50_000
