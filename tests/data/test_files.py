@@ -102,12 +102,12 @@ def test_full_disk_is_one_line_and_keeps_the_old_file(tmp_path: Path) -> None:
     code = """
         import resource, signal, sys
         from oddshot.data.files import write_bytes
-        from oddshot.errors import FileError
+        from oddshot.errors import CapacityError
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)           # the write fails with an OSError instead of a signal
         resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16, 1 << 16))
         try:
             write_bytes(sys.argv[1], bytes(1 << 20))
-        except FileError as error:
+        except CapacityError as error:
             print(error)
     """
     output, errors = run(code, target).communicate(timeout=60)
