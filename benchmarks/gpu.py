@@ -11,11 +11,11 @@ import numpy as np
 import torch
 
 from benchmarks.timing import Verdict
+from oddshot.bench.jobs import Job, run_job
 from oddshot.bench.paper import OUTLIER_DATASETS
-from oddshot.bench.plugins import Source
+from oddshot.bench.plugins import DatasetSource
 from oddshot.bench.protocol import build_split, split_seed
-from oddshot.bench.run import Job, run_job
-from oddshot.bench.settings import Settings, describe_run, fingerprint
+from oddshot.bench.settings import RunSettings, dataset_fingerprint, describe_run
 from oddshot.data.episodes.sampling import Rule
 from oddshot.methods.eigen import Eigen, EigenConfig
 from oddshot.training import TrainingConfig, train
@@ -41,7 +41,9 @@ class Clock:
         return time.perf_counter() - self.started, torch.cuda.max_memory_allocated() / 2**30
 
 
-def train_replicas(source: Source, name: str, splits: int, settings: Settings, device: torch.device) -> Verdict:
+def train_replicas(
+    source: DatasetSource, name: str, splits: int, settings: RunSettings, device: torch.device
+) -> Verdict:
     """All epochs of one dataset, the splits together; their tasks are made before the clock starts."""
     dataset = source.load(name)
     parts = [build_split(dataset, split, settings) for split in range(splits)]
@@ -61,14 +63,14 @@ def train_replicas(source: Source, name: str, splits: int, settings: Settings, d
 
 
 def run_column(
-    source: Source, names: list[str], splits: int, settings: Settings, device: torch.device
+    source: DatasetSource, names: list[str], splits: int, settings: RunSettings, device: torch.device
 ) -> list[Verdict]:
     """The column `eigen`: tasks made, trained with early stopping, adapted, scored."""
     whole, most = time.perf_counter(), 0.0
     for name in names:
         clock = Clock(device)
         dataset = source.load(name)
-        config = describe_run(settings, "eigen", fingerprint(dataset))
+        config = describe_run(settings, "eigen", dataset_fingerprint(dataset))
         job = Job(name, "eigen", tuple(range(splits)), settings, config, str(device), source)
         records = run_job(job, dataset)
         failed = [record.reason for record in records if record.status != "done"]
@@ -96,18 +98,18 @@ def main() -> None:
     parser.add_argument("--splits", type=int, default=10)
     parser.add_argument("--epochs", type=int, default=1000)
     given = parser.parse_args()
-    device, source = torch.device(given.device), Source(data_dir=given.data_dir)
+    device, source = torch.device(given.device), DatasetSource(data_dir=given.data_dir)
     print(f"torch {torch.__version__}, {torch.cuda.get_device_name(device) if device.type == 'cuda' else device}")
     started = time.perf_counter()
-    train_replicas(source, given.dataset, 1, Settings(training=TrainingConfig(epochs=2, patience=2)), device)
+    train_replicas(source, given.dataset, 1, RunSettings(training=TrainingConfig(epochs=2, patience=2)), device)
     print(f"started in {time.perf_counter() - started:.1f} s: context, libraries, a training of two epochs")
     full, verdicts = TrainingConfig(epochs=given.epochs, patience=given.epochs), []
     for protocol in PROTOCOLS:
-        settings = Settings(protocol=protocol, training=full)
+        settings = RunSettings(protocol=protocol, training=full)
         verdicts.append(train_replicas(source, given.dataset, given.splits, settings, device))
     names = [name for name in given.datasets.split(",") if name]
     if names:
-        settings = Settings(protocol=given.column_protocol, training=TrainingConfig(epochs=given.epochs))
+        settings = RunSettings(protocol=given.column_protocol, training=TrainingConfig(epochs=given.epochs))
         verdicts += run_column(source, names, given.splits, settings, device)
     for verdict in verdicts:
         print(

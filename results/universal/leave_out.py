@@ -24,7 +24,7 @@ from torch import Tensor
 
 from oddshot.bench.paper import OUTLIER_DATASETS
 from oddshot.bench.protocol import z_score
-from oddshot.bench.unmixed import draw, mean_auc
+from oddshot.bench.unmixed import draw_episodes, mean_auc
 from oddshot.data.sources.catalogue import load_dataset
 from oddshot.universal.prior import LARGEST, Prior
 from oddshot.universal.training import UniversalConfig, train_universal
@@ -126,7 +126,7 @@ def run_fold(fold: int, tables: Path, data_dir: str, device: str, steps: int) ->
     model = train_universal(UniversalConfig(steps=steps), device=device, prior_of=partial(half_real, real)).cpu()
     out = {}
     for name in held_out:
-        draws = draw(datasets[name], 20, 200, np.random.default_rng([0, len(datasets[name].y)]))
+        draws = draw_episodes(datasets[name], 20, 200, np.random.default_rng([0, len(datasets[name].y)]))
         out[datasets[name].card.title] = (mean_auc(model, draws, False), mean_auc(model, draws, True))
     return out
 

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 from oddshot.bench.paper import OUTLIER_DATASETS
-from oddshot.bench.unmixed import Draws, draw, mean_auc
+from oddshot.bench.unmixed import DrawnEpisodes, draw_episodes, mean_auc
 from oddshot.data.sources.catalogue import load_dataset
 from oddshot.universal.shipped import load_universal
 
@@ -32,10 +32,10 @@ def main() -> None:
         if name == "internetads":
             continue
         dataset = load_dataset(name, sys.argv[1], None)
-        draws = draw(dataset, DRAWS, COUNTS[-1], np.random.default_rng([1, len(dataset.y)]))
+        draws = draw_episodes(dataset, DRAWS, COUNTS[-1], np.random.default_rng([1, len(dataset.y)]))
         if draws.unlabelled.shape[2] < COUNTS[-1]:
             continue
-        some = [Draws(draws.support, draws.query, draws.unlabelled[:, :, :count]) for count in COUNTS]
+        some = [DrawnEpisodes(draws.support, draws.query, draws.unlabelled[:, :, :count]) for count in COUNTS]
         aucs = [mean_auc(method, part, count > 0) for part, count in zip(some, COUNTS, strict=True)]
         lines.append([dataset.card.title, *(f"{auc:.4f}" for auc in aucs)])
         print(",".join(lines[-1]), flush=True)

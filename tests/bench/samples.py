@@ -4,9 +4,9 @@ import json
 import subprocess
 import sys
 
-from oddshot.bench.plugins import open_source
-from oddshot.bench.record import Record
-from oddshot.bench.settings import hash_text
+from oddshot.bench.plugins import make_dataset_source
+from oddshot.bench.record import RunRecord
+from oddshot.bench.settings import hash_config
 
 PLUGIN = '''
 import os, time
@@ -90,7 +90,7 @@ def write_plugin(folder):
 
 def make_source(folder):
     """The plugin, registered in this process."""
-    return open_source(None, None, [write_plugin(folder)])
+    return make_dataset_source(None, None, [write_plugin(folder)])
 
 
 def bench(*arguments, **options):
@@ -100,7 +100,7 @@ def bench(*arguments, **options):
 
 
 def record(dataset="glass", method="eigen", split=0, auc=0.9, protocol="published", status="done", **changes):
-    """A made-up run. changes: fields of Record, or settings by their flat names (training__epochs=5)."""
+    """A made-up run. changes: fields of RunRecord, or settings by their flat names (training__epochs=5)."""
     learned = method not in ("osvm", "if", "lof", "lr", "knn", "rf")
     config = {
         "method": {"units": 256} if learned else {},
@@ -122,4 +122,4 @@ def record(dataset="glass", method="eigen", split=0, auc=0.9, protocol="publishe
     if learned and status == "done":
         figures |= {"train_seconds": 10.0, "epochs": 100, "best_epoch": 50, "valid_auc": 0.8}
     values = {"code_version": "1", "seed": split, **figures, **changes}
-    return Record(dataset, split, method, protocol, hash_text(text), text, status=status, **values)
+    return RunRecord(dataset, split, method, protocol, hash_config(text), text, status=status, **values)

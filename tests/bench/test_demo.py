@@ -25,8 +25,8 @@ METHODS = {
 def small_demo(monkeypatch, tmp_path):
     """The demonstration with few episodes and one epoch, in an empty folder."""
     monkeypatch.setattr(demo, "CONFIG", TrainingConfig(epochs=1))
-    monkeypatch.setattr(demo, "COPIES", 1)
-    monkeypatch.setattr(demo, "EPISODES", 8)
+    monkeypatch.setattr(demo, "N_EPISODES_PER_TASK", 1)
+    monkeypatch.setattr(demo, "MIN_TEST_EPISODES", 8)
     monkeypatch.chdir(tmp_path)
 
 

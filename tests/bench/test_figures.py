@@ -1,13 +1,13 @@
 import numpy as np
 import pytest
 
-from oddshot.bench import gallery
-from oddshot.bench.curves import ANOMALIES, NORMALS, TASKS, collect
-from oddshot.bench.figures import Curve, cliques, draw_curves, draw_ranks, three_spaces
-from oddshot.bench.gallery import Wanted, draw, parse_figures
+from oddshot.bench import figures
+from oddshot.bench.curves import ANOMALIES, NORMALS, TASKS, collect_curves
+from oddshot.bench.figure_grids import grids_for_figure, load_saved_spaces, sweep_grids, train_spaces
+from oddshot.bench.figures import FigureRequest, draw_figure, parse_figures
 from oddshot.bench.grid import Grid
-from oddshot.bench.settings import Settings
-from oddshot.bench.sweeping import grids_behind, kept_spaces, sweep_grids, train_spaces
+from oddshot.bench.plots import Curve, cliques, draw_curves, draw_ranks, three_spaces
+from oddshot.bench.settings import RunSettings
 from oddshot.data.episodes.sampling import EpisodeSizes
 from oddshot.errors import InputError
 from oddshot.training import TrainingConfig
@@ -27,7 +27,7 @@ def tasks_runs(datasets=("glass", "wdbc"), methods=("eigen", "svdd")):
 
 
 def test_a_curve_is_the_mean_over_datasets_with_its_band_over_splits():
-    curves, datasets = collect(tasks_runs(), TASKS, "published", "strict")
+    curves, datasets = collect_curves(tasks_runs(), TASKS, "published", "strict")
     assert datasets == ["glass", "wdbc"]
     assert curves["eigen"].x == (25, 100, 400)
     assert curves["eigen"].mean == pytest.approx((0.535, 0.61, 0.91))
@@ -37,7 +37,7 @@ def test_a_curve_is_the_mean_over_datasets_with_its_band_over_splits():
 
 
 def test_only_datasets_with_figures_at_every_point():
-    _, datasets = collect([*tasks_runs(), record("pima", n_training=25)], TASKS, "published", "strict")
+    _, datasets = collect_curves([*tasks_runs(), record("pima", n_training=25)], TASKS, "published", "strict")
     assert datasets == ["glass", "wdbc"]
 
 
@@ -45,7 +45,7 @@ def test_without_labelled_anomalies_the_variant_for_that_stands_in():
     runs = [record("wdbc", "woanomaly", s, 0.6, sizes__support_anomaly=0) for s in range(2)]
     runs += [record("wdbc", "eigen", s, 0.7 + n / 10, sizes__support_anomaly=n) for n in (1, 2) for s in range(2)]
     runs += [record("wdbc", "proto", s, 0.7 + n / 10, sizes__support_anomaly=n) for n in (1, 2) for s in range(2)]
-    curves, _ = collect(runs, ANOMALIES, "published", "strict")
+    curves, _ = collect_curves(runs, ANOMALIES, "published", "strict")
     assert curves["eigen"].x == (0, 1, 2)
     assert curves["eigen"].mean == pytest.approx((0.6, 0.8, 0.9))
     assert curves["eigen"].hollow == (True, False, False)
@@ -53,17 +53,19 @@ def test_without_labelled_anomalies_the_variant_for_that_stands_in():
 
 
 def test_the_grids_behind_a_curve(tmp_path):
-    settings = Settings("published", overrides=(("eigen", "units", 4),))
+    settings = RunSettings("published", overrides=(("eigen", "units", 4),))
     grid = Grid(("wdbc",), ("eigen",), 2, settings, make_source(tmp_path))
     grids = sweep_grids(TASKS, grid, ["eigen", "svdd"])
     assert [one.settings.n_training for one in grids] == [25, 50, 100, 200, None]
-    assert [one.settings.sizes.support_normal for one in grids_behind("normals", grid, None)] == list(NORMALS.values)
-    anomalies = grids_behind("anomalies", grid, None)
+    assert [one.settings.sizes.support_normal for one in grids_for_figure("normals", grid, None)] == list(
+        NORMALS.values
+    )
+    anomalies = grids_for_figure("anomalies", grid, None)
     assert [one.settings.sizes.support_anomaly for one in anomalies] == [0, 1, 2, 5, 10]
     assert anomalies[0].methods == ("woanomaly", "svdd", "ssvdd")
     assert anomalies[0].settings.overrides == ()
-    assert len(grids_behind("ranks", grid, None)[0].methods) == 13
-    assert grids_behind("spaces", grid, None) == []
+    assert len(grids_for_figure("ranks", grid, None)[0].methods) == 13
+    assert grids_for_figure("spaces", grid, None) == []
 
 
 def test_cliques():
@@ -84,14 +86,14 @@ def test_every_figure_is_drawn(tmp_path):
 
 def test_figures_by_name(tmp_path):
     runs = [*tasks_runs(), record("glass", "lr", auc=0.7), record("wdbc", "lr", auc=0.7)]
-    wanted = Wanted("published", "strict", {}, ("glass", "wdbc"))
-    numbers = draw("tasks", runs, wanted, tmp_path / "tasks.png")
+    wanted = FigureRequest("published", "strict", {}, ("glass", "wdbc"))
+    numbers = draw_figure("tasks", runs, wanted, tmp_path / "tasks.png")
     assert numbers["datasets"] == ["glass", "wdbc"]
     assert numbers["curves"]["svdd"]["x"] == (25, 100, 400)
-    ranks = draw("ranks", runs, wanted, tmp_path / "ranks.png")["ranks"]
+    ranks = draw_figure("ranks", runs, wanted, tmp_path / "ranks.png")["ranks"]
     assert ranks == {"eigen": 1.5, "svdd": 1.5, "lr": 3.0}
     with pytest.raises(InputError, match="no dataset has runs at two values"):
-        draw("normals", runs, wanted, tmp_path / "normals.png")
+        draw_figure("normals", runs, wanted, tmp_path / "normals.png")
     assert not (tmp_path / "normals.png").exists()
     with pytest.raises(InputError, match="no figure 'pie'"):
         parse_figures("ranks,pie")
@@ -99,9 +101,9 @@ def test_figures_by_name(tmp_path):
 
 def test_a_figure_names_its_only_dataset(tmp_path, monkeypatch):
     notes = []
-    monkeypatch.setattr(gallery, "draw_curves", lambda *arguments: notes.append(arguments[-1]))
+    monkeypatch.setattr(figures, "draw_curves", lambda *arguments: notes.append(arguments[-1]))
     for datasets in (("wdbc",), ("glass", "wdbc")):
-        draw("tasks", tasks_runs(), Wanted("published", "strict", {}, datasets), tmp_path / "tasks.png")
+        draw_figure("tasks", tasks_runs(), FigureRequest("published", "strict", {}, datasets), tmp_path / "tasks.png")
     assert notes == [
         "published; WDBC; bands: 95 % confidence over splits",
         "published; mean over 2 datasets; bands: 95 % confidence over splits",
@@ -109,7 +111,7 @@ def test_a_figure_names_its_only_dataset(tmp_path, monkeypatch):
 
 
 def test_three_spaces_of_a_trained_model_are_kept(tmp_path):
-    settings = Settings(
+    settings = RunSettings(
         "published", TrainingConfig(epochs=2), EpisodeSizes(3, 1, 5, 2), overrides=(("eigen", "units", 8),)
     )
     grid = Grid(("toy",), ("eigen",), 1, settings, make_source(tmp_path))
@@ -120,8 +122,8 @@ def test_three_spaces_of_a_trained_model_are_kept(tmp_path):
     assert spaces.projected.shape == (11,)
     assert spaces.y.tolist() == [0] * 3 + [1] + [0] * 5 + [1] * 2
     assert spaces.is_support.tolist() == [True] * 4 + [False] * 7
-    again = kept_spaces(path, grid, "toy")
+    again = load_saved_spaces(path, grid, "toy")
     np.testing.assert_array_equal(again.projected, spaces.projected)
-    other = Grid(("toy",), ("eigen",), 1, Settings("resampled"), grid.source)
-    assert kept_spaces(path, other, "toy") is None
-    assert kept_spaces(tmp_path / "none.npz", grid, "toy") is None
+    other = Grid(("toy",), ("eigen",), 1, RunSettings("resampled"), grid.source)
+    assert load_saved_spaces(path, other, "toy") is None
+    assert load_saved_spaces(tmp_path / "none.npz", grid, "toy") is None

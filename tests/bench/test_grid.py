@@ -4,17 +4,17 @@ import json
 import numpy as np
 import pytest
 
-from oddshot.bench import engines, plugins, run
-from oddshot.bench.engines import DIED, LocalEngine
-from oddshot.bench.grid import Grid, jobs_of, keys_of, plan, run_grid
-from oddshot.bench.settings import Settings
+from oddshot.bench import engines, jobs, plugins
+from oddshot.bench.engines import WORKER_DIED, LocalEngine
+from oddshot.bench.grid import Grid, make_jobs, plan_runs, planned_keys, run_grid
+from oddshot.bench.settings import RunSettings
 from oddshot.bench.store import open_store, read_store
 from oddshot.data.episodes.sampling import EpisodeSizes
 from oddshot.errors import InputError
 from oddshot.training import TrainingConfig
 from tests.bench.samples import make_source
 
-SHORT = Settings("resampled", training=TrainingConfig(epochs=3), sizes=EpisodeSizes(3, 1, 5, 2))
+SHORT = RunSettings("resampled", training=TrainingConfig(epochs=3), sizes=EpisodeSizes(3, 1, 5, 2))
 
 
 @pytest.fixture
@@ -137,7 +137,7 @@ def test_two_workers_give_what_one_gives_and_a_run_that_kills_its_process_fails_
     tally, _ = fill(tmp_path / "two", dataclasses.replace(grid, methods=("quick", "learner", "fatal")), LocalEngine(2))
     assert (tally.done, tally.failed) == (2, 1)
     fatal, *two = records(tmp_path / "two")
-    assert (fatal.status, fatal.reason) == ("failed", DIED)
+    assert (fatal.status, fatal.reason) == ("failed", WORKER_DIED)
     assert [(a.key, a.auc_strict, a.task_aucs, a.best_epoch) for a in records(tmp_path)] == [
         (b.key, b.auc_strict, b.task_aucs, b.best_epoch) for b in two
     ]
@@ -145,8 +145,8 @@ def test_two_workers_give_what_one_gives_and_a_run_that_kills_its_process_fails_
 
 def test_few_target_tasks_have_several_episodes_where_rows_are_drawn(tmp_path, source, monkeypatch):
     seen = []
-    assess = run._assess
-    monkeypatch.setattr(run, "_assess", lambda *a: seen.append(a[1].normal.shape[1]) or assess(*a))
+    assess = jobs._assess
+    monkeypatch.setattr(jobs, "_assess", lambda *a: seen.append(a[1].normal.shape[1]) or assess(*a))
     grid = Grid(("toy",), ("quick",), 1, SHORT, source)
     fill(tmp_path, grid)
     fill(tmp_path, dataclasses.replace(grid, settings=dataclasses.replace(SHORT, protocol="published")))
@@ -155,24 +155,24 @@ def test_few_target_tasks_have_several_episodes_where_rows_are_drawn(tmp_path, s
 
 def test_on_a_gpu_all_splits_are_one_job(source):
     grid = Grid(("toy", "other"), ("quick", "learner"), 3, SHORT, source)
-    lines = plan(grid)
-    everything = set(keys_of(grid, lines))
-    jobs = jobs_of(grid, lines, everything, "cuda")
-    assert [(job.dataset, job.method, job.splits, job.device) for job in jobs if job.method == "learner"] == [
+    lines = plan_runs(grid)
+    everything = set(planned_keys(grid, lines))
+    made = make_jobs(grid, lines, everything, "cuda")
+    assert [(job.dataset, job.method, job.splits, job.device) for job in made if job.method == "learner"] == [
         ("toy", "learner", (0, 1, 2), "cuda"),
         ("other", "learner", (0, 1, 2), "cuda"),
     ]
-    assert {job.device for job in jobs if job.method == "quick"} == {"cpu"}
-    assert all(len(job.splits) == 1 for job in jobs_of(grid, lines, everything, "cpu"))
+    assert {job.device for job in made if job.method == "quick"} == {"cpu"}
+    assert all(len(job.splits) == 1 for job in make_jobs(grid, lines, everything, "cpu"))
 
 
 def test_splits_together_give_what_they_give_alone(source):
     """Replicas of a method without dropout, as on a GPU."""
     grid = Grid(("toy",), ("learner",), 3, SHORT, source)
-    lines = plan(grid)
-    alone = [run.run_job(job)[0] for job in jobs_of(grid, lines, set(keys_of(grid, lines)), "cpu")]
-    job = dataclasses.replace(jobs_of(grid, lines, set(keys_of(grid, lines)), "cuda")[0], device="cpu")
-    for one, many in zip(alone, run.run_job(job), strict=True):
+    lines = plan_runs(grid)
+    alone = [jobs.run_job(job)[0] for job in make_jobs(grid, lines, set(planned_keys(grid, lines)), "cpu")]
+    job = dataclasses.replace(make_jobs(grid, lines, set(planned_keys(grid, lines)), "cuda")[0], device="cpu")
+    for one, many in zip(alone, jobs.run_job(job), strict=True):
         assert one.key == many.key
         assert one.auc_half == pytest.approx(many.auc_half, abs=1e-3)
         assert (one.epochs, many.together) == (many.epochs, 3)
@@ -182,7 +182,7 @@ def test_splits_that_do_not_fit_into_memory_run_in_halves(source, monkeypatch):
     import torch
 
     sizes = []
-    evaluate = run.evaluate_splits
+    evaluate = jobs.evaluate_splits
 
     def tight(method, parts, *arguments):
         sizes.append(len(parts))
@@ -190,19 +190,19 @@ def test_splits_that_do_not_fit_into_memory_run_in_halves(source, monkeypatch):
             raise torch.OutOfMemoryError("CUDA out of memory")
         return evaluate(method, parts, *arguments)
 
-    monkeypatch.setattr(run, "evaluate_splits", tight)
+    monkeypatch.setattr(jobs, "evaluate_splits", tight)
     grid = Grid(("toy",), ("learner",), 3, SHORT, source)
-    lines = plan(grid)
-    job = dataclasses.replace(jobs_of(grid, lines, set(keys_of(grid, lines)), "cuda")[0], device="cpu")
-    assert [found.status for found in run.run_job(job)] == ["done"] * 3
+    lines = plan_runs(grid)
+    job = dataclasses.replace(make_jobs(grid, lines, set(planned_keys(grid, lines)), "cuda")[0], device="cpu")
+    assert [found.status for found in jobs.run_job(job)] == ["done"] * 3
     assert sizes == [3, 1, 2, 1, 1]
 
 
 def test_rows_that_changed_meanwhile_are_not_run(source):
     grid = Grid(("toy",), ("quick",), 1, SHORT, source)
-    lines = plan(grid)
-    job = jobs_of(grid, lines, set(keys_of(grid, lines)), "cpu")[0]
-    (found,) = run.run_job(job, plugins.DATASETS["other"].load())
+    lines = plan_runs(grid)
+    job = make_jobs(grid, lines, set(planned_keys(grid, lines)), "cpu")[0]
+    (found,) = jobs.run_job(job, plugins.DATASETS["other"].load())
     assert found.reason == "RuntimeError: the rows of toy are not those that the bench started with"
 
 

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 
 from oddshot.bench import plugins
-from oddshot.bench.names import make_settings, parse_datasets, parse_methods
-from oddshot.bench.plugins import open_source, register_dataset
-from oddshot.bench.settings import code_version, describe_run, hash_text
+from oddshot.bench.parsing import make_settings, parse_datasets, parse_methods
+from oddshot.bench.plugins import make_dataset_source, register_dataset
+from oddshot.bench.settings import code_version, describe_run, hash_config
 from oddshot.errors import InputError
 from oddshot.methods import METHODS, find_method, register_method
 from tests.bench.samples import make_source
@@ -23,7 +23,7 @@ def registered(monkeypatch):
 def plugin(folder, text):
     path = folder / "wrong.py"
     path.write_text(text)
-    return open_source(None, None, [path])
+    return make_dataset_source(None, None, [path])
 
 
 def test_a_users_file_takes_part(tmp_path):
@@ -57,7 +57,7 @@ def test_a_wrong_file_is_one_line(tmp_path, text, match):
 
 def test_no_file(tmp_path):
     with pytest.raises(InputError, match=r"plugin .*none.py: cannot be read"):
-        open_source(None, None, [tmp_path / "none.py"])
+        make_dataset_source(None, None, [tmp_path / "none.py"])
 
 
 def test_names_of_the_paper_cannot_be_taken():
@@ -128,8 +128,8 @@ def test_the_hash_pins_what_a_run_depends_on():
     settings = make_settings("published", [])
     text = describe_run(settings, "lr", "rows")
     assert '"training":null' in text
-    assert hash_text(text) == hash_text(describe_run(settings, "lr", "rows"))
-    assert hash_text(text) != hash_text(describe_run(settings, "lr", "other rows"))
+    assert hash_config(text) == hash_config(describe_run(settings, "lr", "rows"))
+    assert hash_config(text) != hash_config(describe_run(settings, "lr", "other rows"))
 
 
 def test_code_version_names_the_commit():

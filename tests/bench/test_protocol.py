@@ -5,13 +5,13 @@ import numpy as np
 import pytest
 
 from oddshot.bench.protocol import build_split, split_seed, z_score
-from oddshot.bench.settings import Settings
+from oddshot.bench.settings import RunSettings
 from oddshot.data.episodes.sampling import EpisodeSizes, TaskSet, draw_episode
 from oddshot.data.episodes.synthesis import mixed_tasks
 from oddshot.data.sources.catalogue import CARDS, Dataset
 from oddshot.errors import InputError
 
-RESAMPLED = Settings("resampled")
+RESAMPLED = RunSettings("resampled")
 
 
 def one_table(name="glass", n=80, M=3, splits=(6, 2, 3)):
@@ -82,7 +82,7 @@ def test_fewer_training_tasks_leave_the_others_as_they_are():
 
 def test_published_takes_the_first_rows_mixed_and_z_scored():
     """The protocol's text to the letter: X A, columns z-scored over all rows, first 5 + 25 normal, 1 + 5 anomalous."""
-    data, settings = one_table(), Settings("published")
+    data, settings = one_table(), RunSettings("published")
     parts = build_split(data, 2, settings)
     pool = mixed_tasks(data.X, data.y, 11, split_seed("glass", 2))
     order = [np.flatnonzero(data.y == 0)[:5], np.flatnonzero(data.y == 1)[:1],

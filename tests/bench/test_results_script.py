@@ -7,7 +7,7 @@ from pathlib import Path
 from typer.testing import CliRunner
 
 from oddshot.bench.export import read_runs
-from oddshot.bench.paper import ABLATION, COMPARED, METHOD_TITLES
+from oddshot.bench.paper import METHOD_TITLES, TABLE1_METHODS, TABLE2_METHODS
 from oddshot.bench.store import open_store
 from oddshot.cli.bench import bench_app
 from tests.bench.samples import record
@@ -34,7 +34,7 @@ def test_one_command_writes_all_files_of_a_folder(tmp_path, monkeypatch):
             [
                 record(dataset, method, split, 0.7 + 0.01 * split + 0.1 * (method == "eigen"), n_training=n)
                 for dataset in ("glass", "wdbc")
-                for method in ("eigen", "svdd", "lr", "ridge+nearest", *ABLATION[1:])
+                for method in ("eigen", "svdd", "lr", "ridge+nearest", *TABLE2_METHODS[1:])
                 for split in range(2)
                 for n in (None, 50)
             ]
@@ -50,7 +50,7 @@ def test_one_command_writes_all_files_of_a_folder(tmp_path, monkeypatch):
     pictures = ["ranks.png", "tasks.png"]
     assert {file.name for file in out.iterdir()} == {*pictures, *(f"{name}.csv" for name in names)}
     heads = {name: next(csv.reader((out / f"{name}.csv").open())) for name in names}
-    assert heads["table1"] == ["dataset", *(METHOD_TITLES[name] for name in COMPARED)]
+    assert heads["table1"] == ["dataset", *(METHOD_TITLES[name] for name in TABLE1_METHODS)]
     assert heads["table2"] == ["dataset", "Ours", "WoNN", "WoProj", "WoAnomaly"]
     assert heads["ranks"] == ["dataset", "Ours", "SVDD", "LR"]
     assert "Ours paper" in heads["compare"]

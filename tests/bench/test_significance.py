@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from oddshot.bench.significance import best_or_equal, confidence, critical_difference, paired_p_value, rank_methods
+from oddshot.bench.significance import (
+    best_or_equal,
+    confidence_interval,
+    critical_difference,
+    paired_p_value,
+    rank_methods,
+)
 
 
 def naive_t(a, b):
@@ -76,6 +82,6 @@ def test_nemenyi_as_in_demsars_table(k, q):
 def test_confidence_interval():
     values = np.random.default_rng(3).normal(size=10)
     low, high = stats.t.interval(0.95, 9, loc=values.mean(), scale=stats.sem(values))
-    assert confidence(values) == pytest.approx((values.mean(), low, high))
-    assert confidence(values[:1]) == (values[0],) * 3
-    assert all(math.isnan(x) for x in confidence(values[:0]))
+    assert confidence_interval(values) == pytest.approx((values.mean(), low, high))
+    assert confidence_interval(values[:1]) == (values[0],) * 3
+    assert all(math.isnan(x) for x in confidence_interval(values[:0]))

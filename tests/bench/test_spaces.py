@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from matplotlib.image import imread
 
-from oddshot.bench.spaces import Spaces, draw_spaces, to_plane
+from oddshot.bench.spaces import TaskSpaces, draw_task_spaces, tsne_plane
 from oddshot.errors import FileError
 
 
@@ -12,12 +12,12 @@ def spaces(n=12, seed=0):
     rng = np.random.default_rng(seed)
     y = np.arange(n) % 3 == 0
     original, embedded = rng.normal(size=(n, 4)) + 3 * y[:, None], rng.normal(size=(n, 6))
-    return Spaces(original, embedded, embedded[:, 0], y.astype(int), np.arange(n) < 4)
+    return TaskSpaces(original, embedded, embedded[:, 0], y.astype(int), np.arange(n) < 4)
 
 
 def test_a_picture_is_written_whole_and_is_the_same_each_time(tmp_path):
     for name in ("one.png", "two.png"):
-        draw_spaces(spaces(), tmp_path / name, "A task")
+        draw_task_spaces(spaces(), tmp_path / name, "A task")
     one, two = imread(tmp_path / "one.png"), imread(tmp_path / "two.png")
     assert one.shape[0] > 400
     assert one.shape[1] > 1200
@@ -28,14 +28,14 @@ def test_a_picture_is_written_whole_and_is_the_same_each_time(tmp_path):
 
 def test_a_folder_that_is_not_there_is_one_line(tmp_path):
     with pytest.raises(FileError, match=r"cannot write .*task\.png: No such file or directory"):
-        draw_spaces(spaces(), tmp_path / "nowhere" / "task.png", "A task")
+        draw_task_spaces(spaces(), tmp_path / "nowhere" / "task.png", "A task")
 
 
 @pytest.mark.parametrize("n", [4, 36, 120])
 def test_groups_stay_apart_on_the_plane(n):
     rng = np.random.default_rng(0)
     rows = np.vstack([rng.normal(size=(n // 2, 5)), rng.normal(size=(n - n // 2, 5)) + 40])
-    plane = to_plane(rows)
+    plane = tsne_plane(rows)
     assert plane.shape == (n, 2)
     assert np.isfinite(plane).all()
     if n >= 36:

@@ -6,37 +6,41 @@ from typing import Any
 
 import numpy as np
 
-from oddshot.bench.figures import Curve
-from oddshot.bench.paper import OUTLIER_DATASETS, SWEPT
-from oddshot.bench.record import Record
-from oddshot.bench.selection import Auc, select
-from oddshot.bench.significance import confidence
+from oddshot.bench.paper import FIGURE3_METHODS, OUTLIER_DATASETS
+from oddshot.bench.plots import Curve
+from oddshot.bench.record import RunRecord
+from oddshot.bench.selection import AucKind, select
+from oddshot.bench.significance import confidence_interval
 
 
 @dataclasses.dataclass(frozen=True)
 class Sweep:
-    """One setting at several values; `stand_in` names who takes a method's place at a value it cannot do."""
+    """One setting at several values; `substitutes` names who takes a method's place at a value it cannot do."""
 
     name: str
     setting: str
     values: tuple[int, ...]
     x_label: str
     title: str
-    stand_in: Mapping[tuple[str, int], str | None] = dataclasses.field(default_factory=dict)
+    substitutes: Mapping[tuple[str, int], str | None] = dataclasses.field(default_factory=dict)
 
     def where(self, value: int) -> dict[str, Any]:
         """The setting at this value; the usual number of training tasks is stored as None."""
-        return {self.setting: None if self.setting == "n_training" and value == FULL else value}
+        return {self.setting: None if self.setting == "n_training" and value == PAPER_N_TRAINING else value}
 
     def methods_at(self, value: int, methods: Iterable[str]) -> dict[str, str]:
         """Method -> the one that is run in its place: itself, a stand-in, or left out."""
-        chosen = {method: self.stand_in.get((method, value), method) for method in methods}
+        chosen = {method: self.substitutes.get((method, value), method) for method in methods}
         return {method: runs for method, runs in chosen.items() if runs is not None}
 
 
-FULL = 400  # training tasks in the paper
+PAPER_N_TRAINING = 400  # training tasks in the paper
 TASKS = Sweep(
-    "tasks", "n_training", (25, 50, 100, 200, FULL), "training tasks", "AUC over the number of training tasks"
+    "tasks",
+    "n_training",
+    (25, 50, 100, 200, PAPER_N_TRAINING),
+    "training tasks",
+    "AUC over the number of training tasks",
 )
 # NOTE[PAPER] not in the paper: the two curves over labelled rows.
 NORMALS = Sweep(
@@ -53,14 +57,14 @@ ANOMALIES = Sweep(
 SWEEPS = {sweep.name: sweep for sweep in (TASKS, NORMALS, ANOMALIES)}
 
 
-def collect(
-    records: Sequence[Record],
+def collect_curves(
+    records: Sequence[RunRecord],
     sweep: Sweep,
     protocol: str,
-    auc: Auc,
+    auc: AucKind,
     where: Mapping[str, Any] | None = None,
     datasets: Sequence[str] = OUTLIER_DATASETS,
-    methods: Sequence[str] = SWEPT,
+    methods: Sequence[str] = FIGURE3_METHODS,
 ) -> tuple[dict[str, Curve], list[str]]:
     """Curves by method with their 95 % bands over splits, and the datasets that have figures at every point of them."""
     points: dict[tuple[str, int], dict[tuple[str, str], dict[int, float]]] = {}
@@ -81,9 +85,9 @@ def collect(
 
 def _curve(sweep: Sweep, method: str, points: Mapping[tuple[str, int], Any], datasets: Sequence[str]) -> Curve:
     values = [value for value in sweep.values if (method, value) in points]
-    bands = [confidence(_split_means(points[method, value], datasets)) for value in values]
+    bands = [confidence_interval(_split_means(points[method, value], datasets)) for value in values]
     mean, low, high = zip(*bands, strict=True)
-    return Curve(tuple(values), mean, low, high, tuple((method, value) in sweep.stand_in for value in values))
+    return Curve(tuple(values), mean, low, high, tuple((method, value) in sweep.substitutes for value in values))
 
 
 def _split_means(found: Mapping[tuple[str, str], Mapping[int, float]], datasets: Sequence[str]) -> Any:

@@ -9,16 +9,16 @@ from concurrent.futures.process import BrokenProcessPool
 from threading import Thread
 from typing import Any
 
-from oddshot.bench.record import Record
-from oddshot.bench.run import Job, failed_records, run_job
+from oddshot.bench.jobs import Job, failed_records, run_job
+from oddshot.bench.record import RunRecord
 from oddshot.data.sources.catalogue import Dataset
 from oddshot.errors import InputError
 from oddshot.scoring.cluster import connect, find_ray
 
 # One thread a worker: results do not depend on how many workers there are, and they do not fight for cores.
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
-DIED = "the process that ran it died; out of memory?"
-RETRIES = 3
+WORKER_DIED = "the process that ran it died; out of memory?"
+MAX_RETRIES = 3
 
 
 class LocalEngine:
@@ -35,7 +35,7 @@ class LocalEngine:
 
         return str(resolve_device(requested))
 
-    def run(self, jobs: Sequence[Job], datasets: Callable[[str], Dataset]) -> Iterator[list[Record]]:
+    def run(self, jobs: Sequence[Job], datasets: Callable[[str], Dataset]) -> Iterator[list[RunRecord]]:
         """Every job's records, as they come."""
         if self.workers == 1:
             _one_torch_thread()
@@ -47,10 +47,10 @@ class LocalEngine:
             for job in suspects:
                 yield _run_alone(job)
 
-    def _run_pool(self, queue: deque[Job]) -> Generator[list[Record], None, list[Job]]:
+    def _run_pool(self, queue: deque[Job]) -> Generator[list[RunRecord], None, list[Job]]:
         """Until the queue is empty, or a worker has died: then returns the jobs of which one was its end."""
         pool = _pool(self.workers)
-        flying: dict[Future[list[Record]], Job] = {}
+        flying: dict[Future[list[RunRecord]], Job] = {}
         try:
             while queue or flying:
                 while queue and len(flying) < self.workers:
@@ -81,7 +81,7 @@ class RayEngine:
             return "cuda" if self._ray.cluster_resources().get("GPU", 0) else "cpu"
         return requested
 
-    def run(self, jobs: Sequence[Job], datasets: Callable[[str], Dataset]) -> Iterator[list[Record]]:
+    def run(self, jobs: Sequence[Job], datasets: Callable[[str], Dataset]) -> Iterator[list[RunRecord]]:
         """Every job's records, as they come; those of a lost node are run again elsewhere."""
         connect(self._ray, self._address, self._workers)
         ray = self._ray
@@ -89,7 +89,7 @@ class RayEngine:
         remote = ray.remote(_run_remotely)
         flying: dict[Any, Job] = {}
         for job in jobs:
-            needs = {"num_cpus": 1, "num_gpus": int(job.device.startswith("cuda")), "max_retries": RETRIES}
+            needs = {"num_cpus": 1, "num_gpus": int(job.device.startswith("cuda")), "max_retries": MAX_RETRIES}
             flying[remote.options(**needs).remote(job, rows[job.dataset])] = job
         try:
             while flying:
@@ -105,19 +105,19 @@ class RayEngine:
             ray.shutdown()
 
 
-def _run_remotely(job: Job, dataset: Dataset) -> list[Record]:
+def _run_remotely(job: Job, dataset: Dataset) -> list[RunRecord]:
     _one_torch_thread()
     return run_job(job, dataset)
 
 
-def _run_alone(job: Job) -> list[Record]:
+def _run_alone(job: Job) -> list[RunRecord]:
     """In a process of its own: if that one dies too, this job is what kills it."""
     pool = _pool(1)
     try:
-        records: list[Record] = pool.submit(run_job, job).result()
+        records: list[RunRecord] = pool.submit(run_job, job).result()
         return records
     except BrokenProcessPool:
-        return failed_records(job, DIED)
+        return failed_records(job, WORKER_DIED)
     finally:
         pool.shutdown(kill_workers=True)
 

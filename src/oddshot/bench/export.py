@@ -6,13 +6,13 @@ import io
 from collections.abc import Sequence
 from pathlib import Path
 
-from oddshot.bench.record import COLUMNS, KINDS, Record
+from oddshot.bench.record import COLUMN_TYPES, COLUMNS, RunRecord
 from oddshot.bench.store import read_store
 from oddshot.data.files import write_bytes
 from oddshot.errors import InputError
 
 
-def write_runs(path: Path, records: Sequence[Record], *, brief: bool = False) -> None:
+def write_runs(path: Path, records: Sequence[RunRecord], *, brief: bool = False) -> None:
     """All runs as CSV, whole or not at all.
 
     brief: about a sixth of the size, for the same tables: no AUC of each task, a configuration only in the first of its
@@ -30,7 +30,7 @@ def write_runs(path: Path, records: Sequence[Record], *, brief: bool = False) ->
     write_bytes(path, text.getvalue().encode())
 
 
-def read_runs(path: Path) -> list[Record]:
+def read_runs(path: Path) -> list[RunRecord]:
     """The runs of a store, or of a CSV file exported from one."""
     if path.suffix.lower() != ".csv":
         return read_store(path)
@@ -45,7 +45,7 @@ def read_runs(path: Path) -> list[Record]:
     return _with_configs(path, [_record(path, number, line) for number, line in enumerate(lines[1:], 2)])
 
 
-def _shortened(records: Sequence[Record]) -> list[Record]:
+def _shortened(records: Sequence[RunRecord]) -> list[RunRecord]:
     first = {record.config_hash: record.key for record in reversed(records)}
     return [
         dataclasses.replace(
@@ -55,7 +55,7 @@ def _shortened(records: Sequence[Record]) -> list[Record]:
     ]
 
 
-def _with_configs(path: Path, records: Sequence[Record]) -> list[Record]:
+def _with_configs(path: Path, records: Sequence[RunRecord]) -> list[RunRecord]:
     """A run without its configuration has that of another run with the same hash."""
     configs = {record.config_hash: record.config for record in records if record.config}
     for number, record in enumerate(records, 2):
@@ -64,16 +64,16 @@ def _with_configs(path: Path, records: Sequence[Record]) -> list[Record]:
     return [dataclasses.replace(record, config=configs[record.config_hash]) for record in records]
 
 
-def _record(path: Path, number: int, line: list[str]) -> Record:
+def _record(path: Path, number: int, line: list[str]) -> RunRecord:
     if len(line) != len(COLUMNS):
         raise InputError(f"{path}, line {number}: {len(line)} values; expected {len(COLUMNS)}")
     values: list[int | float | str | None] = []
     for name, text in zip(COLUMNS, line, strict=True):
         try:
-            values.append(text if KINDS[name] is str else KINDS[name](text) if text else None)
+            values.append(text if COLUMN_TYPES[name] is str else COLUMN_TYPES[name](text) if text else None)
         except ValueError:
             raise InputError(f"{path}, line {number}, column {name}: {text!r} is not a number") from None
-    record = Record(*values)  # type: ignore[arg-type]
+    record = RunRecord(*values)  # type: ignore[arg-type]
     if record.status not in ("done", "failed"):
         raise InputError(f"{path}, line {number}, column status: {record.status!r}; expected done or failed")
     return record

@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from oddshot.bench.plugins import Source
-from oddshot.bench.record import Record, RunKey
-from oddshot.bench.run import Job
-from oddshot.bench.settings import Settings, describe_run, fingerprint, hash_text, is_learned
-from oddshot.bench.store import Store
+from oddshot.bench.jobs import Job
+from oddshot.bench.plugins import DatasetSource
+from oddshot.bench.record import RunKey, RunRecord
+from oddshot.bench.settings import RunSettings, dataset_fingerprint, describe_run, hash_config, is_learned
+from oddshot.bench.store import RunStore
 from oddshot.data.sources.catalogue import Dataset
 from oddshot.errors import InputError
 from oddshot.methods import find_method
@@ -21,8 +21,8 @@ class Grid:
     datasets: tuple[str, ...]
     methods: tuple[str, ...]
     n_splits: int
-    settings: Settings
-    source: Source = field(default_factory=Source)
+    settings: RunSettings
+    source: DatasetSource = field(default_factory=DatasetSource)
 
     def __post_init__(self) -> None:
         if not (self.datasets and self.methods) or self.n_splits < 1:
@@ -33,7 +33,7 @@ class Grid:
 
 
 @dataclass(frozen=True)
-class Line:
+class PlannedRuns:
     """A dataset with a method: the configuration that its splits have in common, and whether it is trained."""
 
     dataset: str
@@ -43,7 +43,7 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Tally:
+class RunCounts:
     """How far the grid is."""
 
     total: int
@@ -55,8 +55,8 @@ class Tally:
         """Runs neither done nor failed."""
         return self.total - self.done - self.failed
 
-    def __add__(self, other: "Tally") -> "Tally":
-        return Tally(self.total + other.total, self.done + other.done, self.failed + other.failed)
+    def __add__(self, other: "RunCounts") -> "RunCounts":
+        return RunCounts(self.total + other.total, self.done + other.done, self.failed + other.failed)
 
 
 class Engine(Protocol):
@@ -66,40 +66,42 @@ class Engine(Protocol):
         """What `auto` means here; an InputError for one that cannot be used."""
         ...
 
-    def run(self, jobs: Sequence[Job], datasets: Callable[[str], Dataset]) -> Iterator[list[Record]]:
+    def run(self, jobs: Sequence[Job], datasets: Callable[[str], Dataset]) -> Iterator[list[RunRecord]]:
         """datasets: loads one by name, for engines that send rows along."""
         ...
 
 
-def plan(grid: Grid) -> list[Line]:
+def plan_runs(grid: Grid) -> list[PlannedRuns]:
     """Every dataset with every method. Reads each dataset once: a name or file that is wrong shows before any run."""
     lines = []
     for name in grid.datasets:
-        rows = fingerprint(grid.source.load(name))
+        rows = dataset_fingerprint(grid.source.load(name))
         for method in grid.methods:
             learned = is_learned(method, grid.settings.method_config(method))
-            lines.append(Line(name, find_method(method).name, describe_run(grid.settings, method, rows), learned))
+            lines.append(
+                PlannedRuns(name, find_method(method).name, describe_run(grid.settings, method, rows), learned)
+            )
     return lines
 
 
-def keys_of(grid: Grid, lines: Iterable[Line]) -> list[RunKey]:
+def planned_keys(grid: Grid, lines: Iterable[PlannedRuns]) -> list[RunKey]:
     """The runs that the grid wants."""
     protocol = grid.settings.protocol
     return [
-        RunKey(line.dataset, split, line.method, protocol, hash_text(line.config))
+        RunKey(line.dataset, split, line.method, protocol, hash_config(line.config))
         for line in lines
         for split in range(grid.n_splits)
     ]
 
 
-def jobs_of(grid: Grid, lines: Sequence[Line], missing: set[RunKey], device: str) -> list[Job]:
+def make_jobs(grid: Grid, lines: Sequence[PlannedRuns], missing: set[RunKey], device: str) -> list[Job]:
     """Jobs for the missing runs: on a GPU all splits of a dataset train together, elsewhere each is a job of its own.
 
     Methods without training run on the CPU. The methods of a dataset follow each other: its tasks are built once.
     """
     groups: dict[tuple[str, tuple[int, ...]], list[Job]] = {}
     for line in lines:
-        hashed, protocol = hash_text(line.config), grid.settings.protocol
+        hashed, protocol = hash_config(line.config), grid.settings.protocol
         wanted = [
             split
             for split in range(grid.n_splits)
@@ -115,22 +117,22 @@ def jobs_of(grid: Grid, lines: Sequence[Line], missing: set[RunKey], device: str
 
 def run_grid(
     grid: Grid,
-    store: Store,
+    store: RunStore,
     engine: Engine,
     *,
     device: str = "auto",
     retry_failed: bool = False,
-    on_start: Callable[[Tally, Sequence[RunKey]], None] | None = None,
-    on_finish: Callable[[list[Record], Tally], None] | None = None,
-) -> Tally:
+    on_start: Callable[[RunCounts, Sequence[RunKey]], None] | None = None,
+    on_finish: Callable[[list[RunRecord], RunCounts], None] | None = None,
+) -> RunCounts:
     """Run what the store does not have. Each run is in the store before `on_finish` hears of it."""
     device = engine.device(device)
-    lines = plan(grid)
-    wanted, status = keys_of(grid, lines), store.status()
+    lines = plan_runs(grid)
+    wanted, status = planned_keys(grid, lines), store.status()
     here = {key: status[key] for key in wanted if key in status and not (retry_failed and status[key] == "failed")}
     if on_start is not None:
         on_start(_tally(wanted, here), wanted)
-    jobs = jobs_of(grid, lines, set(wanted) - set(here), device)
+    jobs = make_jobs(grid, lines, set(wanted) - set(here), device)
     for records in engine.run(jobs, grid.source.load):
         store.add(records)
         here |= {record.key: record.status for record in records}
@@ -139,6 +141,6 @@ def run_grid(
     return _tally(wanted, here)
 
 
-def _tally(wanted: Sequence[RunKey], here: dict[RunKey, str]) -> Tally:
+def _tally(wanted: Sequence[RunKey], here: dict[RunKey, str]) -> RunCounts:
     states = list(here.values())
-    return Tally(len(wanted), states.count("done"), states.count("failed"))
+    return RunCounts(len(wanted), states.count("done"), states.count("failed"))

@@ -10,7 +10,7 @@ from oddshot.errors import InputError
 
 
 @contextmanager
-def sole_owner(store: Path) -> Iterator[None]:
+def exclusive_lock(store: Path) -> Iterator[None]:
     """Hold `STORE.lock` while the block runs; the system gives it back whenever the process ends, kill -9 included."""
     path = store.with_name(store.name + ".lock")
     descriptor = _acquire(path, store)

@@ -15,7 +15,7 @@ from oddshot.errors import InputError
 
 Reader = Callable[[], tuple[Any, ...]]
 
-DATASETS: dict[str, "Registered"] = {}
+DATASETS: dict[str, "PluginDataset"] = {}
 _NOWHERE = cards.Source("", "", None, "", "")
 
 
@@ -28,7 +28,7 @@ class Plugin:
 
 
 @dataclass(frozen=True)
-class Source:
+class DatasetSource:
     """Where datasets come from: a folder of .npz files, the cache of fetched ones, the user's own files."""
 
     data_dir: str | None = None
@@ -43,7 +43,7 @@ class Source:
 
 
 @dataclass(frozen=True)
-class Registered:
+class PluginDataset:
     """A dataset of the user's own: how it is read, what tables call it, its training, validation and target tasks."""
 
     name: str
@@ -89,10 +89,10 @@ def register_dataset(
         raise InputError(f"the name {name!r} is taken by a dataset of the paper")
     if splits is not None and (len(splits) != 3 or min(splits) < 1):
         raise InputError(f"dataset {name!r}: splits {splits}; expected three counts of at least 1")
-    DATASETS[name] = Registered(name, title or name, read, splits)
+    DATASETS[name] = PluginDataset(name, title or name, read, splits)
 
 
-def open_source(data_dir: str | None, cache_dir: str | None, plugins: Sequence[Path]) -> Source:
+def make_dataset_source(data_dir: str | None, cache_dir: str | None, plugins: Sequence[Path]) -> DatasetSource:
     """Read the user's files and let what they register take part."""
     read = []
     for path in plugins:
@@ -101,7 +101,7 @@ def open_source(data_dir: str | None, cache_dir: str | None, plugins: Sequence[P
         except (OSError, UnicodeDecodeError) as error:
             raise InputError(f"plugin {path}: cannot be read ({error})") from error
         load_plugin(read[-1])
-    return Source(data_dir, cache_dir, tuple(read))
+    return DatasetSource(data_dir, cache_dir, tuple(read))
 
 
 def load_plugin(plugin: Plugin) -> None:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from oddshot.bench.settings import Settings
+from oddshot.bench.settings import RunSettings
 from oddshot.data.episodes.mixing import Ints
 from oddshot.data.episodes.sampling import EpisodeSizes, TaskSet
 from oddshot.data.episodes.splits import draw_split, leave_out
@@ -29,13 +29,13 @@ def split_seed(dataset: str, split: int, seed: int = 0) -> int:
     return int(np.random.SeedSequence(entropy).generate_state(1, np.uint64)[0] >> np.uint64(1))
 
 
-def build_split(dataset: Dataset, split: int, settings: Settings | None = None) -> Split:
+def build_split(dataset: Dataset, split: int, settings: RunSettings | None = None) -> Split:
     """The tasks of split number `split`; the same number and seed give the same tasks, wherever they are asked for.
 
     One table becomes many tasks by mixing, with the card's counts; tasks of their own are z-scored each and drawn, or
     with several devices those of one are the target.
     """
-    settings = settings or Settings()
+    settings = settings or RunSettings()
     seed = split_seed(dataset.name, split, settings.seed)
     if dataset.task is None:
         parts = _mixed(dataset, seed, settings.n_training)

@@ -16,7 +16,7 @@ class RunKey(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True)
-class Record:
+class RunRecord:
     """A finished run.
 
     status: `done`, or `failed` with its reason and no figures. auc_strict: mean over the target tasks with ties as a
@@ -59,8 +59,8 @@ class Record:
         return parsed
 
 
-COLUMNS = tuple(field.name for field in dataclasses.fields(Record))
-KINDS: dict[str, type] = {
+COLUMNS = tuple(field.name for field in dataclasses.fields(RunRecord))
+COLUMN_TYPES: dict[str, type] = {
     field.name: int if "int" in str(field.type) else float if "float" in str(field.type) else str
-    for field in dataclasses.fields(Record)
+    for field in dataclasses.fields(RunRecord)
 }

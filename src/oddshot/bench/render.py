@@ -9,11 +9,11 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from oddshot.bench.tables import Cell, Row, Table
+from oddshot.bench.tables import ResultTable, TableCell, TableRow
 from oddshot.errors import InputError
 
 
-def render(table: Table, form: str) -> str:
+def render(table: ResultTable, form: str) -> str:
     """form: text, csv, latex or html."""
     forms = {"text": to_text, "csv": to_csv, "latex": to_latex, "html": to_html}
     if form not in forms:
@@ -21,7 +21,7 @@ def render(table: Table, form: str) -> str:
     return forms[form](table)
 
 
-def to_rich(table: Table, mark: str = "") -> RichTable:
+def to_rich(table: ResultTable, mark: str = "") -> RichTable:
     """For the terminal, the paper's figure and the difference below ours. mark: put behind what is best."""
     shown = RichTable("", show_lines=table.compared)
     for column in table.columns:
@@ -38,7 +38,7 @@ def to_rich(table: Table, mark: str = "") -> RichTable:
     return shown
 
 
-def to_text(table: Table) -> str:
+def to_text(table: ResultTable) -> str:
     """Plain text, as wide as it needs to be, with a star in the place of bold."""
     text = io.StringIO()
     Console(file=text, width=40 + 14 * len(table.columns), color_system=None).print(to_rich(table, "*"))
@@ -48,7 +48,7 @@ def to_text(table: Table) -> str:
     return "\n".join([*lines, *table.notes, ""])
 
 
-def to_csv(table: Table) -> str:
+def to_csv(table: ResultTable) -> str:
     """One more digit than the table shows; three columns a method where the paper's figures stand beside."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
@@ -65,7 +65,7 @@ def to_csv(table: Table) -> str:
     return text.getvalue()
 
 
-def to_latex(table: Table) -> str:
+def to_latex(table: ResultTable) -> str:
     r"""A tabular, bold where best; the paper's figure in parentheses."""
     lines = [f"% {line}" for line in (table.title, *table.notes)]
     lines.append(rf"\begin{{tabular}}{{l{'r' * len(table.columns)}}}")
@@ -77,7 +77,7 @@ def to_latex(table: Table) -> str:
     return "\n".join([*lines, r"\hline", r"\end{tabular}", ""])
 
 
-def to_html(table: Table) -> str:
+def to_html(table: ResultTable) -> str:
     """A page of its own."""
     head = "".join(f"<th>{html.escape(column)}</th>" for column in ("", *table.columns))
     body = "\n".join(
@@ -95,7 +95,7 @@ def to_html(table: Table) -> str:
     )
 
 
-def to_figures(table: Table) -> dict[str, Any]:
+def to_json_dict(table: ResultTable) -> dict[str, Any]:
     """For `--json`: every number as it is."""
     rows = {
         row.title: {
@@ -115,7 +115,7 @@ _STYLE = (
 )
 
 
-def _lines(cell: Cell, row: Row) -> list[str]:
+def _lines(cell: TableCell, row: TableRow) -> list[str]:
     lines = [_number(cell.value, row.digits)]
     if cell.paper is not None:
         difference = cell.difference
@@ -123,13 +123,13 @@ def _lines(cell: Cell, row: Row) -> list[str]:
     return lines
 
 
-def _latex_cell(cell: Cell, row: Row) -> str:
+def _latex_cell(cell: TableCell, row: TableRow) -> str:
     text = _number(cell.value, row.digits)
     text = rf"\textbf{{{text}}}" if cell.best and text else text
     return text if cell.paper is None else rf"{text} ({_number(cell.paper, row.digits)})".strip()
 
 
-def _html_cell(cell: Cell, row: Row) -> str:
+def _html_cell(cell: TableCell, row: TableRow) -> str:
     text = _number(cell.value, row.digits)
     text = f"<strong>{text}</strong>" if cell.best and text else text
     if cell.paper is None:

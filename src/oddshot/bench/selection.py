@@ -5,11 +5,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from oddshot.bench.record import Record
+from oddshot.bench.record import RunRecord
 from oddshot.errors import InputError
 
-Auc = Literal["strict", "half"]
-USUAL = {
+AucKind = Literal["strict", "half"]
+PAPER_SETTINGS = {
     "n_training": None,
     "sizes.support_normal": 5,
     "sizes.support_anomaly": 1,
@@ -26,7 +26,7 @@ class Selection:
     n_failed: failed ones under these settings. asked_datasets, asked_methods: those asked for by name, run or not.
     """
 
-    records: tuple[Record, ...]
+    records: tuple[RunRecord, ...]
     n_failed: int
     asked_datasets: frozenset[str] = frozenset()
     asked_methods: frozenset[str] = frozenset()
@@ -40,7 +40,7 @@ class Selection:
                 values.setdefault((record.dataset, record.method), {})[record.split] = value
         return values
 
-    def aucs(self, auc: Auc) -> dict[tuple[str, str], dict[int, float]]:
+    def aucs(self, auc: AucKind) -> dict[tuple[str, str], dict[int, float]]:
         """(dataset, method) -> split -> AUC."""
         return self.by_split(f"auc_{auc}")
 
@@ -55,12 +55,12 @@ class Selection:
         return {record.method for record in self.records}
 
 
-def usual_auc(protocol: str) -> Auc:
+def default_auc(protocol: str) -> AucKind:
     """The paper's own figures count a tie as a loss; those for users count it as a half, as everybody does."""
     return "strict" if protocol == "published" else "half"
 
 
-def choose_protocol(records: Sequence[Record], protocol: str | None, auc: str | None) -> tuple[str, Auc]:
+def choose_protocol(records: Sequence[RunRecord], protocol: str | None, auc: str | None) -> tuple[str, AucKind]:
     """As given; else the one protocol that the runs have, and the AUC that goes with it."""
     here = sorted({record.protocol for record in records})
     if protocol is None:
@@ -70,12 +70,12 @@ def choose_protocol(records: Sequence[Record], protocol: str | None, auc: str | 
         protocol = here[0]
     if auc not in (None, "strict", "half"):
         raise InputError(f"--auc {auc}; there are strict (ties lose) and half (ties count a half)")
-    kind: Auc = usual_auc(protocol) if auc is None else "strict" if auc == "strict" else "half"
+    kind: AucKind = default_auc(protocol) if auc is None else "strict" if auc == "strict" else "half"
     return protocol, kind
 
 
 def select(
-    records: Sequence[Record],
+    records: Sequence[RunRecord],
     protocol: str,
     where: Mapping[str, Any] | None = None,
     datasets: Iterable[str] | None = None,
@@ -96,14 +96,14 @@ def select(
         if kept and not any(name in known for known in settings.values()):
             raise InputError(f"--where {name}: no run has such a setting; known are {', '.join(_names(settings))}")
     newest = max((known["protocol_version"] for known in settings.values()), default=0)
-    asked = {"protocol_version": newest, **USUAL, **(where or {})}
+    asked = {"protocol_version": newest, **PAPER_SETTINGS, **(where or {})}
     kept = [record for record in kept if _agrees(settings[record.key], asked)]
     done = [record for record in kept if record.status == "done"]
     _refuse_mixture([settings[record.key] for record in done])
     return Selection(tuple(done), len(kept) - len(done), asked_datasets, asked_methods)
 
 
-def settings_of(record: Record) -> dict[str, Any]:
+def settings_of(record: RunRecord) -> dict[str, Any]:
     """`training.epochs`, `sizes.support_normal`, `n_training`, `seed`, `eigen.units`, `data.glass`, ... -> value."""
     config = record.settings
     flat = {name: config[name] for name in ("n_training", "seed", "protocol_version")}

@@ -22,7 +22,7 @@ PROTOCOL_VERSION = 1
 
 
 @dataclasses.dataclass(frozen=True)
-class Settings:
+class RunSettings:
     """What all runs of one grid have in common.
 
     n_training: training tasks a split, None for as many as the paper has. overrides: (method, setting, value) that
@@ -55,7 +55,7 @@ class Settings:
         return kind.config_type(**changes)
 
 
-def describe_run(settings: Settings, method: str, fingerprint: str) -> str:
+def describe_run(settings: RunSettings, method: str, fingerprint: str) -> str:
     """All that a run's figures depend on besides dataset, split, method and protocol, as canonical JSON."""
     config = settings.method_config(method)
     described = {
@@ -71,7 +71,7 @@ def describe_run(settings: Settings, method: str, fingerprint: str) -> str:
     return json.dumps(described, sort_keys=True, separators=(",", ":"))
 
 
-def hash_text(config: str) -> str:
+def hash_config(config: str) -> str:
     """16 hexadecimal digits."""
     return hashlib.sha256(config.encode()).hexdigest()[:16]
 
@@ -81,7 +81,7 @@ def is_learned(method: str, config: Any) -> bool:
     return next(find_method(method)(2, config).parameters(), None) is not None
 
 
-def fingerprint(dataset: "Dataset") -> str:
+def dataset_fingerprint(dataset: "Dataset") -> str:
     """Hash of the rows, labels and tasks: the same name with other rows is another dataset."""
     digest = hashlib.sha256(str(dataset.X.shape).encode())
     for array in (dataset.X, dataset.y, dataset.task):

@@ -7,11 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-LEVEL = 0.05
-Floats = NDArray[np.float64]
+SIGNIFICANCE_LEVEL = 0.05
+FloatArray = NDArray[np.float64]
 
 
-def paired_p_value(a: Floats, b: Floats) -> float:
+def paired_p_value(a: FloatArray, b: FloatArray) -> float:
     """Two-sided p-value of a paired t-test. a, b: [n], of the same splits; 1 where n < 2 allows no test."""
     difference = np.asarray(a, dtype=np.float64) - np.asarray(b, dtype=np.float64)
     if len(difference) < 2:
@@ -22,7 +22,7 @@ def paired_p_value(a: Floats, b: Floats) -> float:
     return float(stats.ttest_1samp(difference, 0.0).pvalue)
 
 
-def best_or_equal(scores: Sequence[dict[int, float]], level: float = LEVEL) -> list[bool]:
+def best_or_equal(scores: Sequence[dict[int, float]], level: float = SIGNIFICANCE_LEVEL) -> list[bool]:
     """For each method, whether it is the best, or not different from the best at this level (Table 1's bold).
 
     scores: a method's AUC by split; pairs are the splits that both have. Methods without any are False.
@@ -42,33 +42,33 @@ def _equal(a: dict[int, float], b: dict[int, float], level: float) -> bool:
 
 
 @dataclass(frozen=True)
-class Ranks:
+class AverageRanks:
     """k methods over N datasets. average: [k], 1 is best. p_value: Friedman's. distance: two methods whose average
     ranks differ by less are not told apart (Nemenyi, 5 %)."""
 
-    average: Floats
+    average: FloatArray
     p_value: float
     distance: float
     n_datasets: int
 
 
-def rank_methods(auc: Floats, level: float = LEVEL) -> Ranks:
+def rank_methods(auc: FloatArray, level: float = SIGNIFICANCE_LEVEL) -> AverageRanks:
     """auc: [N, k], mean AUC of k methods on N datasets, without gaps; ties share their rank."""
     n, k = auc.shape
     # Means that differ by rounding alone are ties.
     ranks = stats.rankdata(-auc.round(9), axis=1)
     p_value = float(stats.friedmanchisquare(*ranks.T).pvalue) if k > 2 and n > 1 else float("nan")
-    return Ranks(ranks.mean(axis=0), p_value, critical_difference(k, n, level), n)
+    return AverageRanks(ranks.mean(axis=0), p_value, critical_difference(k, n, level), n)
 
 
-def critical_difference(k: int, n: int, level: float = LEVEL) -> float:
+def critical_difference(k: int, n: int, level: float = SIGNIFICANCE_LEVEL) -> float:
     """Nemenyi's: q √(k (k + 1) / 6 N), q from the studentized range of k means (Demšar, 2006)."""
     q = float(stats.studentized_range.ppf(1 - level, k, np.inf)) / np.sqrt(2)
     return float(q * np.sqrt(k * (k + 1) / (6 * n)))
 
 
-def confidence(values: Floats, level: float = 0.95) -> tuple[float, float, float]:
-    """Mean and the two ends of its confidence interval by Student's t. values: [n]; NaN for none."""
+def confidence_interval(values: FloatArray, level: float = 0.95) -> tuple[float, float, float]:
+    """Mean and the two ends of its confidence_interval interval by Student's t. values: [n]; NaN for none."""
     if len(values) == 0:
         return (float("nan"),) * 3
     mean = float(np.mean(values))

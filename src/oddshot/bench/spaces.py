@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 
 from oddshot.data.files import atomic_path
-from oddshot.methods.contract import Distance, Rows
+from oddshot.methods.contract import Distance, LabelledRows
 from oddshot.methods.eigen import Eigen
 from oddshot.methods.relative import RelativeScore
 
@@ -27,7 +27,7 @@ OUTLINE: dict[str, Any] = {"edgecolors": "white", "linewidths": 0.6}
 
 
 @dataclass(frozen=True)
-class Spaces:
+class TaskSpaces:
     """One task's rows in the three spaces; the centre is at 0 in the embedded and the projected one.
 
     original: [n, M], embedded: [n, J], projected: [n], y: [n] in {0, 1}, is_support: [n].
@@ -41,9 +41,11 @@ class Spaces:
 
 
 @torch.no_grad()
-def spaces_of(method: Eigen, support: Rows, query: Rows, task: int = 0) -> Spaces:
+def compute_task_spaces(method: Eigen, support: LabelledRows, query: LabelledRows, task: int = 0) -> TaskSpaces:
     """One task's rows in the original, the embedded and the projected space. support, query: [1, T, ...]."""
-    support, query = (Rows(rows.normal[:, task, None], rows.anomaly[:, task, None]) for rows in (support, query))
+    support, query = (
+        LabelledRows(rows.normal[:, task, None], rows.anomaly[:, task, None]) for rows in (support, query)
+    )
     rows = torch.cat([support.joined(), query.joined()], dim=2)
     counts = [part.shape[2] for part in (*support, *query)]
     score = method.adapt(support)
@@ -51,7 +53,7 @@ def spaces_of(method: Eigen, support: Rows, query: Rows, task: int = 0) -> Space
     assert isinstance(distance, Distance)
     assert distance.r is not None
     embedded, projected = method.embed(described, distance.r), distance.project(described)
-    return Spaces(
+    return TaskSpaces(
         rows[0, 0].cpu().numpy(),
         embedded[0, 0].cpu().numpy(),
         projected[0, 0, :, 0].cpu().numpy(),
@@ -60,15 +62,15 @@ def spaces_of(method: Eigen, support: Rows, query: Rows, task: int = 0) -> Space
     )
 
 
-def draw_spaces(spaces: Spaces, path: Path, title: str) -> None:
+def draw_task_spaces(spaces: TaskSpaces, path: Path, title: str) -> None:
     """Write the three spaces side by side as a PNG; the first two are brought to a plane by t-SNE."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(13, 4.4), layout="constrained")
     axes = FigureCanvasAgg(figure).figure.subplots(1, 3)
-    embedded = to_plane(np.vstack([spaces.embedded, np.zeros(spaces.embedded.shape[1])]))
-    _scatter(axes[0], to_plane(spaces.original), spaces, "(a) original space")
+    embedded = tsne_plane(np.vstack([spaces.embedded, np.zeros(spaces.embedded.shape[1])]))
+    _scatter(axes[0], tsne_plane(spaces.original), spaces, "(a) original space")
     _scatter(axes[1], embedded[:-1], spaces, "(b) embedded space", embedded[-1])
     # In one dimension the rows are spread vertically so that none hides another.
     height = np.random.default_rng(0).uniform(-1, 1, len(spaces.y))
@@ -83,7 +85,7 @@ def draw_spaces(spaces: Spaces, path: Path, title: str) -> None:
         figure.savefig(temporary, dpi=150, format="png")
 
 
-def to_plane(rows: NDArray[Any]) -> NDArray[Any]:
+def tsne_plane(rows: NDArray[Any]) -> NDArray[Any]:
     """[n, D] -> [n, 2] by t-SNE."""
     from sklearn.manifold import TSNE
 
@@ -93,7 +95,7 @@ def to_plane(rows: NDArray[Any]) -> NDArray[Any]:
 
 
 def _scatter(
-    axes: "Axes", points: NDArray[Any], spaces: Spaces, title: str, center: NDArray[Any] | None = None
+    axes: "Axes", points: NDArray[Any], spaces: TaskSpaces, title: str, center: NDArray[Any] | None = None
 ) -> None:
     for name, label, support, colour, marker, size in GROUPS:
         chosen = points[(spaces.y == label) & (spaces.is_support == support)]

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 from urllib.request import pathname2url
 
-from oddshot.bench.lock import sole_owner
-from oddshot.bench.record import COLUMNS, KINDS, Record, RunKey
+from oddshot.bench.lock import exclusive_lock
+from oddshot.bench.record import COLUMN_TYPES, COLUMNS, RunKey, RunRecord
 from oddshot.errors import InputError
 
 VERSION = 1
@@ -19,7 +19,7 @@ _KEY = ", ".join(RunKey._fields)
 _STORED = (*COLUMNS, "checksum")  # SQLite does not notice a flipped bit within a value
 _SCHEMA = f"""
 CREATE TABLE runs (
-  {", ".join(f"{name} {_TYPES[KINDS[name]]}" for name in COLUMNS)},
+  {", ".join(f"{name} {_TYPES[COLUMN_TYPES[name]]}" for name in COLUMNS)},
   checksum TEXT NOT NULL,
   CHECK (status IN ('done', 'failed')),
   UNIQUE ({_KEY})
@@ -31,13 +31,13 @@ ON CONFLICT ({_KEY}) DO UPDATE SET {", ".join(f"{name} = excluded.{name}" for na
 WHERE runs.status = 'failed'"""
 
 
-class Store:
+class RunStore:
     """An open store that may be written to."""
 
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         self.path, self._connection = path, connection
 
-    def add(self, records: Sequence[Record]) -> None:
+    def add(self, records: Sequence[RunRecord]) -> None:
         """All of them or none; when this returns they are on the disk."""
         rows = [(*_values(record), _checksum(record)) for record in records]
         with _one_line(self.path), self._connection:
@@ -49,30 +49,30 @@ class Store:
             rows = self._connection.execute(f"SELECT {_KEY}, status FROM runs").fetchall()
         return {RunKey(*row[:-1]): row[-1] for row in rows}
 
-    def records(self) -> list[Record]:
+    def records(self) -> list[RunRecord]:
         """Every run, in the order of dataset, method, split."""
         return _select(self.path, self._connection)
 
 
 @contextmanager
-def open_store(path: Path) -> Iterator[Store]:
+def open_store(path: Path) -> Iterator[RunStore]:
     """Open for writing, made if it is not there. One bench at a time; readers are welcome meanwhile."""
     if not path.parent.is_dir():
         raise InputError(f"cannot write store {path}: no folder {path.parent}")
-    with sole_owner(path):
+    with exclusive_lock(path):
         with _one_line(path):
             connection = sqlite3.connect(path, timeout=30, isolation_level="IMMEDIATE")
         try:
             with _one_line(path):
                 _prepare(path, connection)
-            yield Store(path, connection)
+            yield RunStore(path, connection)
         finally:
             # A full disk can make the last flush fail; what was committed is in the write-ahead log all the same.
             with _one_line(path, quiet=True):
                 connection.close()
 
 
-def read_store(path: Path) -> list[Record]:
+def read_store(path: Path) -> list[RunRecord]:
     """Every run of a store that nobody needs to own; a bench may be writing to it."""
     if not path.is_file():
         raise InputError(f"no store {path}; `oddshot bench run --store {path}` makes it")
@@ -125,11 +125,11 @@ def _check(path: Path, connection: sqlite3.Connection) -> list[str]:
     return tables
 
 
-def _select(path: Path, connection: sqlite3.Connection) -> list[Record]:
+def _select(path: Path, connection: sqlite3.Connection) -> list[RunRecord]:
     order = "dataset, protocol, method, config_hash, split"
     with _one_line(path):
         rows = connection.execute(f"SELECT {', '.join(_STORED)} FROM runs ORDER BY {order}").fetchall()
-        records = [Record(*row[:-1]) for row in rows]
+        records = [RunRecord(*row[:-1]) for row in rows]
         for record, row in zip(records, rows, strict=True):
             if _checksum(record) != row[-1]:
                 raise sqlite3.DatabaseError(
@@ -138,11 +138,11 @@ def _select(path: Path, connection: sqlite3.Connection) -> list[Record]:
     return records
 
 
-def _values(record: Record) -> tuple[Any, ...]:
+def _values(record: RunRecord) -> tuple[Any, ...]:
     return tuple(getattr(record, name) for name in COLUMNS)
 
 
-def _checksum(record: Record) -> str:
+def _checksum(record: RunRecord) -> str:
     return hashlib.sha256(repr(_values(record)).encode()).hexdigest()[:16]
 
 

@@ -7,8 +7,8 @@ import numpy as np
 
 from oddshot.bench import paper
 from oddshot.bench.paper import dataset_title, method_title, order_datasets, order_methods
-from oddshot.bench.selection import Auc, Selection
-from oddshot.bench.significance import Ranks, best_or_equal, rank_methods
+from oddshot.bench.selection import AucKind, Selection
+from oddshot.bench.significance import AverageRanks, best_or_equal, rank_methods
 from oddshot.errors import InputError
 
 Means = Mapping[tuple[str, str], float]
@@ -16,7 +16,7 @@ Scores = Mapping[tuple[str, str], dict[int, float]]
 
 
 @dataclass(frozen=True)
-class Cell:
+class TableCell:
     """A figure, whether it is printed in bold, and the paper's beside it."""
 
     value: float | None = None
@@ -30,33 +30,33 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Row:
+class TableRow:
     """A line of a table; `summary` ones stand below a rule."""
 
     title: str
-    cells: tuple[Cell, ...]
+    cells: tuple[TableCell, ...]
     digits: int = 3
     summary: bool = False
 
 
 @dataclass(frozen=True)
-class Table:
+class ResultTable:
     """What all formats are made from."""
 
     title: str
     columns: tuple[str, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[TableRow, ...]
     notes: tuple[str, ...] = ()
     compared: bool = False
 
 
-def table1(selection: Selection, auc: Auc, *, compare: bool = False) -> Table:
+def table1(selection: Selection, auc: AucKind, *, compare: bool = False) -> ResultTable:
     """Test AUC by dataset and method; bold: not different from the best at 5 % (paired t-test over splits).
 
     What was asked for by name has its row or column, with empty cells where nothing was run.
     """
     shown = order_methods(selection.methods | selection.asked_methods)
-    methods = [name for name in shown if name not in paper.ABLATION[1:]]
+    methods = [name for name in shown if name not in paper.TABLE2_METHODS[1:]]
     scores = _of_methods(selection.aucs(auc), methods)
     here = {dataset for dataset, _ in scores}
     _require(sorted(here), selection)
@@ -67,10 +67,10 @@ def table1(selection: Selection, auc: Auc, *, compare: bool = False) -> Table:
         best = best_or_equal([scores.get((dataset, method), {}) for method in methods])
         bests += best
         cells = (
-            Cell(means.get((dataset, method)), bold, paper.table1().get((dataset, method)) if compare else None)
+            TableCell(means.get((dataset, method)), bold, paper.table1().get((dataset, method)) if compare else None)
             for method, bold in zip(methods, best, strict=True)
         )
-        rows.append(Row(dataset_title(dataset), tuple(cells)))
+        rows.append(TableRow(dataset_title(dataset), tuple(cells)))
     complete = _complete(means, datasets, methods, in_paper=compare)
     rows.append(_average_row(means, complete, methods, compare))
     rows.append(_best_row(dict(zip(methods, bests.tolist(), strict=True)), means))
@@ -79,37 +79,41 @@ def table1(selection: Selection, auc: Auc, *, compare: bool = False) -> Table:
     of_paper = " of the paper" if compare else ""
     notes = [f"Average over {len(complete)} datasets{of_paper}, those with figures of all methods that were run."]
     notes += _notes(selection, auc, scores)
-    return Table("Test AUC on target tasks", _titles(methods), tuple(rows), tuple(notes), compare)
+    return ResultTable("Test AUC on target tasks", _titles(methods), tuple(rows), tuple(notes), compare)
 
 
-def table2(selection: Selection, auc: Auc, *, compare: bool = False) -> Table:
+def table2(selection: Selection, auc: AucKind, *, compare: bool = False) -> ResultTable:
     """Ablation: average test AUC over the datasets where all variants have figures."""
-    methods = [name for name in paper.ABLATION if name in selection.methods]
+    methods = [name for name in paper.TABLE2_METHODS if name in selection.methods]
     scores = _of_methods(selection.aucs(auc), methods)
     means = {key: float(np.mean(list(values.values()))) for key, values in scores.items()}
     complete = _complete(means, order_datasets(selection.datasets), methods)
     _require(complete if methods else [], selection)
     values = [float(np.mean([means[dataset, method] for dataset in complete])) for method in methods]
     cells = (
-        Cell(value, value == max(values), paper.TABLE2.get(method) if compare else None)
+        TableCell(value, value == max(values), paper.TABLE2.get(method) if compare else None)
         for method, value in zip(methods, values, strict=True)
     )
     notes = [f"Average over {len(complete)} datasets.", *_notes(selection, auc, scores)]
     if compare:
         notes.append("The paper's figures are averages over its 32 datasets.")
-    return Table("Ablation: average test AUC", _titles(methods), (Row("Average", tuple(cells)),), tuple(notes), compare)
+    return ResultTable(
+        "Ablation: average test AUC", _titles(methods), (TableRow("Average", tuple(cells)),), tuple(notes), compare
+    )
 
 
-def table3(selection: Selection, *, compare: bool = False) -> Table:
+def table3(selection: Selection, *, compare: bool = False) -> ResultTable:
     """Average seconds of training a split, over the datasets where all methods have figures."""
     seconds = selection.by_split("train_seconds")
     means = {key: float(np.mean(list(values.values()))) for key, values in seconds.items()}
     trained = {method for _, method in seconds}
-    methods = [name for name in order_methods(trained) if name in paper.TIMED or name not in paper.METHOD_TITLES]
+    methods = [
+        name for name in order_methods(trained) if name in paper.TABLE3_METHODS or name not in paper.METHOD_TITLES
+    ]
     complete = _complete(means, order_datasets(selection.datasets), methods)
     _require(complete if methods else [], selection)
     cells = tuple(
-        Cell(
+        TableCell(
             float(np.mean([means[dataset, method] for dataset in complete])),
             paper=paper.TABLE3.get(method) if compare else None,
         )
@@ -122,26 +126,26 @@ def table3(selection: Selection, *, compare: bool = False) -> Table:
         notes.append(f"Up to {together[-1]} splits trained together; seconds are theirs divided by their number.")
     if compare:
         notes.append("The paper's: averages over its 32 datasets on a 2.60 GHz CPU.")
-    return Table("Training seconds", _titles(methods), (Row("Seconds", cells, 1),), tuple(notes), compare)
+    return ResultTable("Training seconds", _titles(methods), (TableRow("Seconds", cells, 1),), tuple(notes), compare)
 
 
-def ranks_table(selection: Selection, auc: Auc) -> tuple[Table, Ranks, list[str]]:
+def ranks_table(selection: Selection, auc: AucKind) -> tuple[ResultTable, AverageRanks, list[str]]:
     """Average ranks of the compared methods, best first; with the test behind them, and the methods in that order."""
     names, ranks = rank_selection(selection, auc)
     order = np.argsort(ranks.average, kind="stable")
     ranked = [names[place] for place in order]
-    cells = tuple(Cell(float(ranks.average[place])) for place in order)
+    cells = tuple(TableCell(float(ranks.average[place])) for place in order)
     notes = (
         f"Over {ranks.n_datasets} datasets. Friedman test: p = {ranks.p_value:.2g}.",
-        f"Ranks that differ by less than {ranks.distance:.2f} are not told apart (Nemenyi, 5 %).",
+        f"AverageRanks that differ by less than {ranks.distance:.2f} are not told apart (Nemenyi, 5 %).",
     )
-    return Table("Average ranks", _titles(ranked), (Row("Rank", cells, 2),), notes), ranks, ranked
+    return ResultTable("Average ranks", _titles(ranked), (TableRow("Rank", cells, 2),), notes), ranks, ranked
 
 
-def rank_selection(selection: Selection, auc: Auc) -> tuple[list[str], Ranks]:
+def rank_selection(selection: Selection, auc: AucKind) -> tuple[list[str], AverageRanks]:
     """The compared methods and their ranks over the datasets where all have figures."""
     means = {key: float(np.mean(list(values.values()))) for key, values in selection.aucs(auc).items()}
-    methods = [name for name in order_methods(selection.methods) if name not in paper.ABLATION[1:]]
+    methods = [name for name in order_methods(selection.methods) if name not in paper.TABLE2_METHODS[1:]]
     complete = _complete(means, order_datasets(selection.datasets), methods)
     if len(methods) < 2 or len(complete) < 2:
         raise InputError(
@@ -163,36 +167,40 @@ def _complete(means: Means, datasets: Sequence[str], methods: Sequence[str], in_
     ]
 
 
-def _average_row(means: Means, complete: Sequence[str], methods: Sequence[str], compare: bool) -> Row:
+def _average_row(means: Means, complete: Sequence[str], methods: Sequence[str], compare: bool) -> TableRow:
     theirs, cells = paper.table1(), []
     for method in methods:
         ours = [means[dataset, method] for dataset in complete if (dataset, method) in means]
         printed = [theirs[dataset, method] for dataset in complete if (dataset, method) in theirs]
         cells.append(
-            Cell(float(np.mean(ours)) if ours else None, paper=float(np.mean(printed)) if compare and printed else None)
+            TableCell(
+                float(np.mean(ours)) if ours else None, paper=float(np.mean(printed)) if compare and printed else None
+            )
         )
     best = max((cell.value for cell in cells if cell.value is not None), default=None)
     marked = (replace(cell, best=cell.value is not None and cell.value == best) for cell in cells)
-    return Row("Average", tuple(marked), summary=True)
+    return TableRow("Average", tuple(marked), summary=True)
 
 
-def _best_row(bests: Mapping[str, int], means: Means) -> Row:
+def _best_row(bests: Mapping[str, int], means: Means) -> TableRow:
     run = {method for _, method in means}
-    cells = (Cell(float(n), n == max(bests.values())) if method in run else Cell() for method, n in bests.items())
-    return Row("#Best", tuple(cells), 0, summary=True)
+    cells = (
+        TableCell(float(n), n == max(bests.values())) if method in run else TableCell() for method, n in bests.items()
+    )
+    return TableRow("#Best", tuple(cells), 0, summary=True)
 
 
-def _difference_row(means: Means, methods: Sequence[str]) -> Row:
+def _difference_row(means: Means, methods: Sequence[str]) -> TableRow:
     cells = []
     for method in methods:
         gaps = [
             abs(means[key] - printed) for key, printed in paper.table1().items() if key in means and key[1] == method
         ]
-        cells.append(Cell(float(np.mean(gaps)) if gaps else None))
-    return Row("Mean |difference|", tuple(cells), summary=True)
+        cells.append(TableCell(float(np.mean(gaps)) if gaps else None))
+    return TableRow("Mean |difference|", tuple(cells), summary=True)
 
 
-def _notes(selection: Selection, auc: Auc, scores: Scores) -> list[str]:
+def _notes(selection: Selection, auc: AucKind, scores: Scores) -> list[str]:
     """What a reader must know to trust the table."""
     notes = [f"AUC with ties as {'a loss (Eq. 8)' if auc == 'strict' else 'a half'}."]
     most = max(len(values) for values in scores.values())

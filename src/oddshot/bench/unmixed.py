@@ -16,25 +16,25 @@ from oddshot.data.episodes.sampling import EpisodeSizes
 from oddshot.data.sources.catalogue import Dataset
 from oddshot.data.task import ANOMALY, NORMAL
 from oddshot.methods import find_method
-from oddshot.methods.contract import Method, Rows
+from oddshot.methods.contract import LabelledRows, Method
 from oddshot.model.auc import exact_auc
 from oddshot.universal.shipped import load_universal
 
 SIZES = EpisodeSizes()
-AT_ONCE = 10  # draws scored together
-OPPONENTS = ("ridge+nearest", "catboost")
+MAX_EPISODES_PER_CHUNK = 10  # draws scored together
+BASELINES = ("ridge+nearest", "catboost")
 
 
-class Draws(NamedTuple):
-    """Draws of one table: support and query as of T tasks, unlabelled [1, T, u, M]."""
+class DrawnEpisodes(NamedTuple):
+    """DrawnEpisodes of one table: support and query as of T tasks, unlabelled [1, T, u, M]."""
 
-    support: Rows
-    query: Rows
+    support: LabelledRows
+    query: LabelledRows
     unlabelled: Tensor
 
 
-def draw(dataset: Dataset, n_draws: int, n_unlabelled: int, rng: np.random.Generator) -> Draws:
-    """Rows of n_draws episodes, no row twice in one of them."""
+def draw_episodes(dataset: Dataset, n_draws: int, n_unlabelled: int, rng: np.random.Generator) -> DrawnEpisodes:
+    """LabelledRows of n_draws episodes, no row twice in one of them."""
     X = z_score(np.asarray(dataset.X, dtype=np.float64)).astype(np.float32)
     groups = [
         (np.flatnonzero(dataset.y == NORMAL), SIZES.normal),
@@ -49,32 +49,35 @@ def draw(dataset: Dataset, n_draws: int, n_unlabelled: int, rng: np.random.Gener
     n, a = SIZES.support_normal, SIZES.support_anomaly
     end = SIZES.normal + SIZES.anomaly
     normals, anomalies = rows[:, :, : SIZES.normal], rows[:, :, SIZES.normal : end]
-    support, query = Rows(normals[:, :, :n], anomalies[:, :, :a]), Rows(normals[:, :, n:], anomalies[:, :, a:])
-    return Draws(support, query, rows[:, :, end:])
+    support, query = (
+        LabelledRows(normals[:, :, :n], anomalies[:, :, :a]),
+        LabelledRows(normals[:, :, n:], anomalies[:, :, a:]),
+    )
+    return DrawnEpisodes(support, query, rows[:, :, end:])
 
 
 @torch.no_grad()
-def mean_auc(method: Method, draws: Draws, use_unlabelled: bool) -> float:
+def mean_auc(method: Method, draws: DrawnEpisodes, use_unlabelled: bool) -> float:
     """Over all draws, ties as a half."""
     aucs = []
-    for start in range(0, draws.unlabelled.shape[1], AT_ONCE):
-        some = slice(start, start + AT_ONCE)
-        support, query = (Rows(*(part[:, some] for part in rows)) for rows in (draws.support, draws.query))
+    for start in range(0, draws.unlabelled.shape[1], MAX_EPISODES_PER_CHUNK):
+        some = slice(start, start + MAX_EPISODES_PER_CHUNK)
+        support, query = (LabelledRows(*(part[:, some] for part in rows)) for rows in (draws.support, draws.query))
         score = method.adapt_with(support, draws.unlabelled[:, some] if use_unlabelled else None)
         aucs.append(exact_auc(score(query.normal), score(query.anomaly)))
     return float(torch.cat(aucs, dim=1).mean())
 
 
-def compare(
+def compare_methods(
     datasets: Iterable[Dataset], n_draws: int, n_unlabelled: int, on_line: Callable[[list[str]], None]
 ) -> list[list[str]]:
     """Lines of a table, the first and the last ones header and average; on_line is told of each."""
-    methods = {"relative": load_universal().method, **{name: _untrained(name) for name in OPPONENTS}}
+    methods = {"relative": load_universal().method, **{name: _untrained(name) for name in BASELINES}}
     lines = [["dataset", *methods, *(f"{name} + {n_unlabelled} unlabelled" for name in methods)]]
     on_line(lines[0])
     values = []
     for dataset in datasets:
-        draws = draw(dataset, n_draws, n_unlabelled, np.random.default_rng([0, len(dataset.y)]))
+        draws = draw_episodes(dataset, n_draws, n_unlabelled, np.random.default_rng([0, len(dataset.y)]))
         values.append([mean_auc(method, draws, use) for use in (False, True) for method in methods.values()])
         lines.append([dataset.card.title, *(f"{value:.4f}" for value in values[-1])])
         on_line(lines[-1])

@@ -21,7 +21,7 @@ from oddshot.cli.bench_options import (
     Seed,
     Sets,
     Splits,
-    Store,
+    StorePath,
     Workers,
     stoppable,
 )
@@ -40,7 +40,7 @@ bench_app = typer.Typer(
 
 def run(
     protocol: Protocol,
-    store: Store,
+    store: StorePath,
     datasets: Datasets = "all",
     methods: Methods = "all",
     splits: Splits = 10,
@@ -69,11 +69,11 @@ def run(
       oddshot bench run --protocol resampled --store results.db --plugin my_method.py --methods eigen,mine
     """
     from oddshot.bench.grid import Grid
-    from oddshot.bench.names import make_settings, parse_datasets, parse_methods
-    from oddshot.bench.plugins import open_source
-    from oddshot.bench.session import fill, make_engine
+    from oddshot.bench.parsing import make_settings, parse_datasets, parse_methods
+    from oddshot.bench.plugins import make_dataset_source
+    from oddshot.bench.runner import fill_store, make_engine
 
-    source = open_source(data_dir, cache_dir, plugin or [])
+    source = make_dataset_source(data_dir, cache_dir, plugin or [])
     settings = make_settings(
         protocol, change or [], epochs=epochs, patience=patience, n_training=training_tasks, seed=seed
     )
@@ -81,7 +81,7 @@ def run(
     grid = Grid(names, parse_methods(methods), splits, settings, source)
     chosen = make_engine(engine, address, workers, device)
     with stoppable():
-        tally, failures = fill(store, [grid], chosen, device=device, retry_failed=retry_failed, quiet=quiet)
+        tally, failures = fill_store(store, [grid], chosen, device=device, retry_failed=retry_failed, quiet=quiet)
     reasons = [
         {name: getattr(record, name) for name in ("dataset", "split", "method", "reason")} for record in failures
     ]
@@ -112,11 +112,11 @@ def export_runs(
       oddshot bench export --store results.db --protocol published --brief --out results/published/runs.csv
     """
     from oddshot.bench.export import read_runs, write_runs
-    from oddshot.bench.names import parse_datasets, parse_methods
-    from oddshot.bench.plugins import open_source
+    from oddshot.bench.parsing import parse_datasets, parse_methods
+    from oddshot.bench.plugins import make_dataset_source
     from oddshot.errors import InputError
 
-    open_source(None, None, plugin or [])
+    make_dataset_source(None, None, plugin or [])
     asked = {
         "protocol": None if protocol is None else [protocol],
         "dataset": None if datasets is None else parse_datasets(datasets),
@@ -135,7 +135,7 @@ def export_runs(
 
 def import_runs(
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Exported runs, or other stores.")],
-    store: Store,
+    store: StorePath,
 ) -> None:
     """Bring exported runs into a store; those it has stay as they are.
 

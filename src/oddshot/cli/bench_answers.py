@@ -29,10 +29,10 @@ from oddshot.cli.options import Address, EngineName, JsonFile, write_json
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from oddshot.bench.gallery import Wanted
+    from oddshot.bench.figures import FigureRequest
     from oddshot.bench.grid import Grid
-    from oddshot.bench.record import Record
-    from oddshot.bench.tables import Table
+    from oddshot.bench.record import RunRecord
+    from oddshot.bench.tables import ResultTable
 
 
 def table(
@@ -59,12 +59,12 @@ def table(
     """
     from oddshot.bench import render, tables
     from oddshot.bench.export import read_runs
-    from oddshot.bench.names import parse_datasets, parse_methods
-    from oddshot.bench.plugins import open_source
+    from oddshot.bench.parsing import parse_datasets, parse_methods
+    from oddshot.bench.plugins import make_dataset_source
     from oddshot.bench.selection import choose_protocol, parse_where, select
     from oddshot.errors import InputError
 
-    open_source(None, None, plugin or [])
+    make_dataset_source(None, None, plugin or [])
     if compare not in (None, "paper"):
         raise InputError(f"--compare {compare}; there is only the paper to compare with")
     records = read_runs(store)
@@ -85,7 +85,7 @@ def table(
     if compare and used == "resampled":
         typer.echo("note: the paper's figures were made with fixed rows; only `published` compares with them", err=True)
     _show(made, form, out)
-    write_json(json_file, {"protocol": used, "auc": kind, **render.to_figures(made)})
+    write_json(json_file, {"protocol": used, "auc": kind, **render.to_json_dict(made)})
 
 
 def unmixed(
@@ -107,14 +107,14 @@ def unmixed(
 
     import torch
 
-    from oddshot.bench.names import parse_datasets
-    from oddshot.bench.unmixed import compare
+    from oddshot.bench.parsing import parse_datasets
+    from oddshot.bench.unmixed import compare_methods
     from oddshot.data.files import write_bytes
     from oddshot.data.sources.catalogue import load_dataset
 
     torch.set_num_threads(1)
     tables = (load_dataset(name, data_dir, cache_dir) for name in parse_datasets(datasets, data_dir, cache_dir))
-    lines = compare(tables, draws, unlabelled, lambda line: typer.echo(",".join(line)))
+    lines = compare_methods(tables, draws, unlabelled, lambda line: typer.echo(",".join(line)))
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(lines)
     write_bytes(out, text.getvalue().encode())
@@ -158,13 +158,13 @@ def figures(
       oddshot bench figures --store results.db --only tasks --run --data-dir data --datasets glass,wdbc
     """
     from oddshot.bench.export import read_runs
-    from oddshot.bench.gallery import Wanted, parse_figures
+    from oddshot.bench.figure_grids import grids_for_figure
+    from oddshot.bench.figures import FigureRequest, parse_figures
     from oddshot.bench.grid import Grid
-    from oddshot.bench.names import make_settings, parse_datasets, parse_methods
-    from oddshot.bench.plugins import open_source
+    from oddshot.bench.parsing import make_settings, parse_datasets, parse_methods
+    from oddshot.bench.plugins import make_dataset_source
+    from oddshot.bench.runner import fill_store, make_engine
     from oddshot.bench.selection import choose_protocol, parse_where
-    from oddshot.bench.session import fill, make_engine
-    from oddshot.bench.sweeping import grids_behind
     from oddshot.errors import InputError
 
     names = parse_figures(only)
@@ -172,7 +172,7 @@ def figures(
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"cannot make the folder {out}: {error.strerror}") from error
-    source = open_source(data_dir, cache_dir, plugin or [])
+    source = make_dataset_source(data_dir, cache_dir, plugin or [])
     records = read_runs(store) if store.exists() or not run_missing else []
     used, kind = choose_protocol(records, protocol, auc)
     chosen = None if methods is None else parse_methods(methods)
@@ -180,12 +180,14 @@ def figures(
     given = {"training.epochs": epochs, "training.patience": patience, "seed": seed or None}
     asked = {name: value for name, value in given.items() if value is not None} | dict(map(parse_where, where or []))
     tables = parse_datasets(datasets, data_dir, cache_dir)
-    wanted = Wanted(used, kind, asked, tables, chosen)
+    wanted = FigureRequest(used, kind, asked, tables, chosen)
     grid = Grid(tables, chosen or ("eigen",), splits, settings, source)
     if run_missing:
-        grids = [behind for name in names for behind in grids_behind(name, grid, chosen)]
+        grids = [behind for name in names for behind in grids_for_figure(name, grid, chosen)]
         with stoppable():
-            _, failed = fill(store, grids, make_engine(engine, address, workers, device), device=device, quiet=quiet)
+            _, failed = fill_store(
+                store, grids, make_engine(engine, address, workers, device), device=device, quiet=quiet
+            )
         for (dataset, reason), n in Counter((record.dataset, record.reason) for record in failed).items():
             typer.echo(f"failed: {dataset}, {n} runs: {reason}", err=True)
         records = read_runs(store)
@@ -196,11 +198,16 @@ def figures(
 
 
 def _draw(
-    names: "Sequence[str]", out: Path, records: "Sequence[Record]", wanted: "Wanted", grid: "Grid", device: str | None
+    names: "Sequence[str]",
+    out: Path,
+    records: "Sequence[RunRecord]",
+    wanted: "FigureRequest",
+    grid: "Grid",
+    device: str | None,
 ) -> dict[str, Any]:
     """Every figure that can be drawn, with its numbers; a line for each that cannot. device: None to train nothing."""
-    from oddshot.bench.gallery import draw
-    from oddshot.bench.sweeping import draw_spaces_figure
+    from oddshot.bench.figure_grids import draw_figure2
+    from oddshot.bench.figures import draw_figure
     from oddshot.errors import OddshotError
 
     drawn: dict[str, Any] = {}
@@ -208,7 +215,7 @@ def _draw(
         path = out / f"{name}.png"
         try:
             of_spaces = name == "spaces"
-            drawn[name] = draw_spaces_figure(path, grid, device) if of_spaces else draw(name, records, wanted, path)
+            drawn[name] = draw_figure2(path, grid, device) if of_spaces else draw_figure(name, records, wanted, path)
         except OddshotError as error:
             typer.echo(f"{name}: not drawn: {error}", err=True)
         else:
@@ -216,7 +223,7 @@ def _draw(
     return drawn
 
 
-def _show(table: "Table", form: str | None, out: Path | None) -> None:
+def _show(table: "ResultTable", form: str | None, out: Path | None) -> None:
     """To the file, in the format of its name; else to the terminal."""
     from rich.console import Console
 

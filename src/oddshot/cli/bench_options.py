@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-Store = Annotated[Path, typer.Option(metavar="FILE", help="Where finished runs are kept (SQLite).")]
+StorePath = Annotated[Path, typer.Option(metavar="FILE", help="Where finished runs are kept (SQLite).")]
 Runs = Annotated[Path, typer.Option("--store", metavar="FILE", help="A store, or a runs.csv exported from one.")]
 Protocol = Annotated[
     str, typer.Option(metavar="published|resampled", help="Rows as behind the paper's Table 1, or drawn at random.")

@@ -24,7 +24,7 @@ def demo(
     from rich.table import Table
 
     from oddshot.bench.demo import CONFIG, run_demo
-    from oddshot.bench.spaces import draw_spaces
+    from oddshot.bench.spaces import draw_task_spaces
     from oddshot.data.files import atomic_path
     from oddshot.training.progress import training_bar
 
@@ -32,7 +32,7 @@ def demo(
     with atomic_path(out) as picture:  # a folder that is not there shows now, not after the training
         with training_bar(CONFIG) as on_epoch:
             result = run_demo(seed, device, on_epoch)
-        draw_spaces(result.spaces, picture, "One new task, as the trained model sees it")
+        draw_task_spaces(result.spaces, picture, "One new task, as the trained model sees it")
     table = Table("mean AUC", "digits 0 to 5", "digits 6 to 9, never seen", title=f"trained in {result.seconds:.0f} s")
     figures = [{name: float(np.mean(values)) for name, values in part.items()} for part in (result.known, result.new)]
     known, new = figures

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from oddshot.bench.engines import LocalEngine, RayEngine
-from oddshot.bench.grid import Engine, Grid, Tally, run_grid
-from oddshot.bench.record import Record, RunKey
-from oddshot.bench.selection import usual_auc
+from oddshot.bench.grid import Engine, Grid, RunCounts, run_grid
+from oddshot.bench.progress import show_progress
+from oddshot.bench.record import RunKey, RunRecord
+from oddshot.bench.selection import default_auc
 from oddshot.bench.store import open_store
-from oddshot.bench.view import watching
 from oddshot.errors import InputError
 from oddshot.model.device import resolve_device
 
@@ -26,7 +26,7 @@ def make_engine(name: str, address: str | None = None, workers: int | None = Non
     raise InputError(f"engine {name!r}; there are local and ray")
 
 
-def fill(
+def fill_store(
     path: Path,
     grids: Sequence[Grid],
     engine: Engine,
@@ -34,14 +34,14 @@ def fill(
     device: str = "auto",
     retry_failed: bool = False,
     quiet: bool = False,
-) -> tuple[Tally, list[Record]]:
+) -> tuple[RunCounts, list[RunRecord]]:
     """Run what the store lacks of these grids. Returns the counts over all of them, and the failed runs."""
-    total, wanted = Tally(0, 0, 0), set[RunKey]()
+    total, wanted = RunCounts(0, 0, 0), set[RunKey]()
     with open_store(path) as store:
         for grid in grids:
-            with watching(usual_auc(grid.settings.protocol), quiet) as view:
+            with show_progress(default_auc(grid.settings.protocol), quiet) as view:
 
-                def on_start(tally: Tally, keys: Sequence[RunKey], view=view) -> None:  # type: ignore[no-untyped-def]
+                def on_start(tally: RunCounts, keys: Sequence[RunKey], view=view) -> None:  # type: ignore[no-untyped-def]
                     wanted.update(keys)
                     here = set(keys)
                     view.on_start(tally, [record for record in store.records() if record.key in here])

@@ -10,19 +10,19 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from oddshot.bench.plugins import Source, load_plugin
+from oddshot.bench.plugins import DatasetSource, load_plugin
 from oddshot.bench.protocol import Split, build_split, split_seed
-from oddshot.bench.record import Record
-from oddshot.bench.settings import Settings, code_version, fingerprint, hash_text
+from oddshot.bench.record import RunRecord
+from oddshot.bench.settings import RunSettings, code_version, dataset_fingerprint, hash_config
 from oddshot.data.sources.catalogue import Dataset
 from oddshot.methods import find_method
-from oddshot.methods.contract import Method, Rows
+from oddshot.methods.contract import LabelledRows, Method
 from oddshot.model.auc import exact_auc
 from oddshot.training import History, train, validation_episodes
 
 # NOTE[PAPER] one episode a target task there; here at least 50 in all where rows are drawn: Landmine has 4 of them.
-EPISODES = 50
-MATRICES_BYTES = 12 * 2**30
+MIN_TARGET_EPISODES = 50
+MAX_MIXING_BYTES = 12 * 2**30
 TARGET_STREAM = 3  # apart from the streams that training draws from
 
 
@@ -36,14 +36,14 @@ class Job:
     dataset: str
     method: str
     splits: tuple[int, ...]
-    settings: Settings
+    settings: RunSettings
     config: str
     device: str = "cpu"
-    source: Source = dataclasses.field(default_factory=Source)
+    source: DatasetSource = dataclasses.field(default_factory=DatasetSource)
 
 
 @dataclasses.dataclass(frozen=True)
-class Result:
+class SplitResults:
     """What R splits gave. strict, half: [R, T], AUC of every target task. adapt_seconds: for one task."""
 
     strict: NDArray[np.float64]
@@ -66,7 +66,7 @@ class _Latest:
         if self.key != key:
             self.key, self.splits = None, []  # the old ones go before the new ones come
             dataset = dataset or job.source.load(job.dataset)
-            if fingerprint(dataset) != rows:
+            if dataset_fingerprint(dataset) != rows:
                 raise RuntimeError(f"the rows of {job.dataset} are not those that the bench started with")
             self.splits = [build_split(dataset, split, s) for split in job.splits]
             self.key = key
@@ -76,13 +76,13 @@ class _Latest:
 _latest = _Latest()
 
 
-def run_job(job: Job, dataset: Dataset | None = None) -> list[Record]:
+def run_job(job: Job, dataset: Dataset | None = None) -> list[RunRecord]:
     """A record a split. Whatever goes wrong becomes the reason of a failed one: the other jobs go on."""
     try:
         for plugin in job.source.plugins:
             load_plugin(plugin)
         splits = _latest.splits_of(job, dataset)
-        records: list[Record] = []
+        records: list[RunRecord] = []
         for places in _alike(splits):
             step = _at_once(job, [splits[i] for i in places])
             for start in range(0, len(places), step):
@@ -94,14 +94,14 @@ def run_job(job: Job, dataset: Dataset | None = None) -> list[Record]:
         return failed_records(job, f"{type(error).__name__}: {lines[0]}")
 
 
-def failed_records(job: Job, reason: str) -> list[Record]:
+def failed_records(job: Job, reason: str) -> list[RunRecord]:
     """The job's runs, failed."""
     return [dataclasses.replace(_blank(job, split), status="failed", reason=reason) for split in job.splits]
 
 
 def evaluate_splits(
-    method: Method, parts: Sequence[Split], seeds: Sequence[int], settings: Settings, device: torch.device
-) -> Result:
+    method: Method, parts: Sequence[Split], seeds: Sequence[int], settings: RunSettings, device: torch.device
+) -> SplitResults:
     """Train where there is something to train, then adapt to every target task and score its queries.
 
     method: R replicas; parts, seeds: R.
@@ -116,12 +116,16 @@ def evaluate_splits(
         method.initialise([torch.Generator().manual_seed(seed) for seed in seeds])
     streams = [np.random.SeedSequence([seed, TARGET_STREAM]) for seed in seeds]
     targets = [part.target for part in parts]
-    support, query = validation_episodes(targets, settings.sizes, settings.protocol, device, streams, EPISODES)
+    support, query = validation_episodes(
+        targets, settings.sizes, settings.protocol, device, streams, MIN_TARGET_EPISODES
+    )
     return _assess(method, support, query, len(targets[0]), history)
 
 
 @torch.no_grad()
-def _assess(method: Method, support: Rows, query: Rows, n_tasks: int, history: History | None) -> Result:
+def _assess(
+    method: Method, support: LabelledRows, query: LabelledRows, n_tasks: int, history: History | None
+) -> SplitResults:
     """support, query: [R, T·k, ...], the T target tasks k times over."""
     method.eval()
     started = _clock(support.normal.device)
@@ -136,10 +140,10 @@ def _assess(method: Method, support: Rows, query: Rows, n_tasks: int, history: H
         auc = exact_auc(normal, anomaly, ties=ties).cpu().numpy()
         return np.asarray(auc.reshape(len(auc), -1, n_tasks).mean(axis=1))
 
-    return Result(by_task(0.0), by_task(0.5), seconds / wrong.numel(), history)
+    return SplitResults(by_task(0.0), by_task(0.5), seconds / wrong.numel(), history)
 
 
-def _run_together(job: Job, numbers: list[int], parts: list[Split]) -> list[Record]:
+def _run_together(job: Job, numbers: list[int], parts: list[Split]) -> list[RunRecord]:
     """Splits with equal numbers of tasks as replicas of one method; halves of them where the GPU's memory is short."""
     try:
         result = _run_replicas(job, numbers, parts)
@@ -153,14 +157,14 @@ def _run_together(job: Job, numbers: list[int], parts: list[Split]) -> list[Reco
     return _run_together(job, numbers[:half], parts[:half]) + _run_together(job, numbers[half:], parts[half:])
 
 
-def _run_replicas(job: Job, numbers: list[int], parts: list[Split]) -> Result:
+def _run_replicas(job: Job, numbers: list[int], parts: list[Split]) -> SplitResults:
     kind, config = find_method(job.method), job.settings.method_config(job.method)
     method = kind(parts[0].training.X.shape[1], config, len(parts))
     seeds = [split_seed(job.dataset, number, job.settings.seed) for number in numbers]
     return evaluate_splits(method, parts, seeds, job.settings, torch.device(job.device))
 
 
-def _record(job: Job, split: int, result: Result, place: int) -> Record:
+def _record(job: Job, split: int, result: SplitResults, place: int) -> RunRecord:
     strict, half, history = result.strict[place], result.half[place], result.history
     blank = dataclasses.replace(
         _blank(job, split),
@@ -181,11 +185,11 @@ def _record(job: Job, split: int, result: Result, place: int) -> Record:
     )
 
 
-def _blank(job: Job, split: int) -> Record:
+def _blank(job: Job, split: int) -> RunRecord:
     on_gpu = job.device.startswith("cuda") and torch.cuda.is_available()
     device = torch.cuda.get_device_name(job.device) if on_gpu else job.device
-    return Record(
-        job.dataset, split, job.method, job.settings.protocol, hash_text(job.config), job.config, code_version(),
+    return RunRecord(
+        job.dataset, split, job.method, job.settings.protocol, hash_config(job.config), job.config, code_version(),
         split_seed(job.dataset, split, job.settings.seed), "done", device=device,
         finished_at=datetime.now(UTC).isoformat(timespec="seconds"),
     )  # fmt: skip
@@ -197,7 +201,7 @@ def _at_once(job: Job, parts: list[Split]) -> int:
     if not job.device.startswith("cuda") or job.settings.protocol == "published" or training.mixing is None:
         return len(parts)
     n_attributes: int = training.mixing.n_attributes
-    return max(1, MATRICES_BYTES // (4 * len(training) * n_attributes**2))
+    return max(1, MAX_MIXING_BYTES // (4 * len(training) * n_attributes**2))
 
 
 def _alike(splits: list[Split]) -> list[list[int]]:

@@ -10,21 +10,21 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from oddshot.bench.grid import Tally
+from oddshot.bench.grid import RunCounts
 from oddshot.bench.paper import dataset_title, method_title
-from oddshot.bench.record import Record
+from oddshot.bench.record import RunRecord
 
 
-class View:
+class ProgressDisplay:
     """Counts, the time left and the mean AUCs so far; `on_start` and `on_finish` are for run_grid."""
 
     def __init__(self, auc: str, console: Console, live: Live | None) -> None:
         self._auc, self._console, self._live = auc, console, live
         self._aucs: dict[str, dict[str, list[float]]] = {}
-        self._tally = Tally(0, 0, 0)
+        self._tally = RunCounts(0, 0, 0)
         self._started, self._left_at_start, self._failure = time.monotonic(), 0, ""
 
-    def on_start(self, tally: Tally, known: Sequence[Record]) -> None:
+    def on_start(self, tally: RunCounts, known: Sequence[RunRecord]) -> None:
         """Before the first job. known: runs that the store has from before."""
         self._aucs.clear()
         for record in known:
@@ -32,14 +32,14 @@ class View:
         self._tally, self._left_at_start, self._started = tally, tally.left, time.monotonic()
         self._refresh(self._counts())
 
-    def on_finish(self, records: list[Record], tally: Tally) -> None:
+    def on_finish(self, records: list[RunRecord], tally: RunCounts) -> None:
         """After each job, when its runs are in the store."""
         self._tally = tally
         for record in records:
             self._note(record)
             self._refresh(f"{_one_line(record, self._auc)}  ({self._counts()})")
 
-    def _note(self, record: Record) -> None:
+    def _note(self, record: RunRecord) -> None:
         value = getattr(record, f"auc_{self._auc}")
         if record.status == "done" and value is not None:
             self._aucs.setdefault(record.dataset, {}).setdefault(record.method, []).append(value)
@@ -74,17 +74,17 @@ class View:
 
 
 @contextmanager
-def watching(auc: str, quiet: bool = False) -> Iterator[View]:
+def show_progress(auc: str, quiet: bool = False) -> Iterator[ProgressDisplay]:
     """A view for as long as the block runs. auc: `strict` or `half`."""
     console = Console(stderr=True, quiet=quiet)
     if quiet or not console.is_terminal:
-        yield View(auc, console, None)
+        yield ProgressDisplay(auc, console, None)
         return
     with Live(console=console, refresh_per_second=4, vertical_overflow="crop") as live:
-        yield View(auc, console, live)
+        yield ProgressDisplay(auc, console, live)
 
 
-def _one_line(record: Record, auc: str) -> str:
+def _one_line(record: RunRecord, auc: str) -> str:
     name = f"{record.dataset} split {record.split} {record.method}"
     if record.status == "failed":
         return f"{name}: failed: {record.reason}"

@@ -3,8 +3,8 @@ import io
 from rich.console import Console
 from rich.live import Live
 
-from oddshot.bench.grid import Tally
-from oddshot.bench.view import View, _duration
+from oddshot.bench.grid import RunCounts
+from oddshot.bench.progress import ProgressDisplay, _duration
 from tests.bench.samples import record
 
 
@@ -13,10 +13,10 @@ def shown(terminal):
     text = io.StringIO()
     console = Console(file=text, force_terminal=terminal, width=100, color_system=None)
     live = Live(console=console, auto_refresh=False) if terminal else None
-    view = View("strict", console, live)
-    view.on_start(Tally(4, 1, 0), [record("wdbc", "lr", auc=0.75)])
-    view.on_finish([record("glass", "eigen", auc=0.5), record("glass", "eigen", 1, auc=0.6)], Tally(4, 3, 0))
-    view.on_finish([record("glass", "lr", status="failed", reason="[no] luck")], Tally(4, 3, 1))
+    view = ProgressDisplay("strict", console, live)
+    view.on_start(RunCounts(4, 1, 0), [record("wdbc", "lr", auc=0.75)])
+    view.on_finish([record("glass", "eigen", auc=0.5), record("glass", "eigen", 1, auc=0.6)], RunCounts(4, 3, 0))
+    view.on_finish([record("glass", "lr", status="failed", reason="[no] luck")], RunCounts(4, 3, 1))
     if live is not None:
         console.print(live.renderable)
     return text.getvalue()

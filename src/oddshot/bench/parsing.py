@@ -6,7 +6,7 @@ from typing import Any
 
 from oddshot.bench import plugins
 from oddshot.bench.paper import METHOD_TITLES, OUTLIER_DATASETS
-from oddshot.bench.settings import Settings, parse_override
+from oddshot.bench.settings import RunSettings, parse_override
 from oddshot.data.sources.cards import CARDS, find_card
 from oddshot.errors import InputError
 from oddshot.methods.registry import METHODS, find_method, plugin_methods
@@ -38,10 +38,10 @@ def parse_methods(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-def make_settings(protocol: str, changes: Sequence[str], **given: Any) -> Settings:
+def make_settings(protocol: str, changes: Sequence[str], **given: Any) -> RunSettings:
     """The paper's settings with what the user gave.
 
-    changes: `METHOD.SETTING=VALUE`, or `training.` or `sizes.` in the place of the method. given: fields of Settings,
+    changes: `METHOD.SETTING=VALUE`, or `training.` or `sizes.` in the place of the method. given: fields of RunSettings,
     or `epochs` and `patience`; None leaves the default.
     """
     given = {name: value for name, value in given.items() if value is not None}
@@ -55,7 +55,7 @@ def make_settings(protocol: str, changes: Sequence[str], **given: Any) -> Settin
             groups[owner][setting] = value
         else:
             overrides.append((find_method(owner).name, setting, value))
-    settings = Settings(protocol=protocol, overrides=tuple(sorted(overrides)), **given)  # type: ignore[arg-type]
+    settings = RunSettings(protocol=protocol, overrides=tuple(sorted(overrides)), **given)  # type: ignore[arg-type]
     parts = {name: _changed(name, getattr(settings, name), group) for name, group in groups.items()}
     return dataclasses.replace(settings, **parts)
 
