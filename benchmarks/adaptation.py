@@ -5,7 +5,7 @@ import torch
 from benchmarks.models import M, support, untrained_model
 from benchmarks.timing import Verdict, best_seconds, in_turn
 from oddshot.detector import FewShotDetector
-from oddshot.methods.contract import Rows
+from oddshot.methods.contract import LabelledRows
 
 ROWS = (6, 60, 600, 1_000, 3_000, 10_000, 30_000, 100_000)
 WIDTHS = (5, 21, 60, 250, 1000)
@@ -25,7 +25,7 @@ def tasks_seconds(n_tasks: int) -> float:
     X, y = (torch.from_numpy(array) for array in support())
     rows = X.float().expand(1, n_tasks, -1, -1)
     with torch.no_grad():
-        return best_seconds(lambda: method.adapt(Rows(rows[:, :, y == 0], rows[:, :, y == 1])), repeats=20)
+        return best_seconds(lambda: method.adapt(LabelledRows(rows[:, :, y == 0], rows[:, :, y == 1])), repeats=20)
 
 
 def run() -> list[Verdict]:

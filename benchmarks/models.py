@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from oddshot.data.encoding import Encoding
 from oddshot.detector import FewShotDetector
-from oddshot.methods.contract import Rows
+from oddshot.methods.contract import LabelledRows
 from oddshot.methods.eigen import Eigen, EigenConfig
 from oddshot.storage.model_file import HALF_WAY, Model
 
@@ -21,7 +21,7 @@ def untrained_model(n_attributes: int = M, **settings: Any) -> Model:
     method = Eigen(n_attributes, EigenConfig(**settings))
     method.initialise([torch.Generator().manual_seed(0)])
     rows = torch.from_numpy(rng.normal(size=(1, 8, 6, n_attributes)).astype(np.float32))
-    method.fix_center(Rows(rows[:, :, :5], rows[:, :, 5:]), rows)
+    method.fix_center(LabelledRows(rows[:, :, :5], rows[:, :, 5:]), rows)
     return Model(method.eval(), Encoding.fit([rng.normal(size=(1000, n_attributes))]), HALF_WAY)
 
 

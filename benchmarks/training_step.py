@@ -8,7 +8,7 @@ import torch
 from benchmarks.timing import Verdict, best_seconds, in_turn
 from oddshot.data.episodes.sampling import EpisodeSizes
 from oddshot.data.episodes.synthesis import mixed_tasks
-from oddshot.methods.contract import Rows
+from oddshot.methods.contract import LabelledRows
 from oddshot.methods.eigen import Eigen, EigenConfig
 from oddshot.training import Episodes
 
@@ -39,8 +39,8 @@ def bare_products(n_tasks: int) -> Callable[[], None]:
     return run
 
 
-def drawing(n_tasks: int) -> Callable[[], tuple[Rows, Rows]]:
-    """Rows of every task drawn and mixed."""
+def drawing(n_tasks: int) -> Callable[[], tuple[LabelledRows, LabelledRows]]:
+    """LabelledRows of every task drawn and mixed."""
     rng = np.random.default_rng(0)
     pool = mixed_tasks(rng.normal(size=(500, M)), (np.arange(500) % 10 == 0).astype(np.int8), n_tasks, seed=0)
     episodes = Episodes([pool], SIZES, "resampled", torch.device("cpu"))

@@ -4,7 +4,7 @@ import torch
 
 from benchmarks.models import untrained_model
 from benchmarks.reference import Reference
-from oddshot.methods.contract import Rows
+from oddshot.methods.contract import LabelledRows
 
 
 def test_the_straightforward_reference_has_the_same_loss():
@@ -21,7 +21,7 @@ def test_the_straightforward_reference_has_the_same_loss():
     reference.center, reference.log_eta.data = method.center[0], method.eta()[0, 0].log().detach()
     rows = torch.randn(36, 4, generator=torch.Generator().manual_seed(0))
     support, query = rows[:6], rows[6:]
-    ours = method.loss(Rows(support[None, None, :5], support[None, None, 5:]),
-                       Rows(query[None, None, :25], query[None, None, 25:]))  # fmt: skip
+    ours = method.loss(LabelledRows(support[None, None, :5], support[None, None, 5:]),
+                       LabelledRows(query[None, None, :25], query[None, None, 25:]))  # fmt: skip
     torch.testing.assert_close(reference.double().loss(support.double(), query.double()), ours[0], atol=1e-5, rtol=1e-5)
     assert abs(float(ours[0].detach()) + 0.5) > 0.01  # the scores differ enough to tell

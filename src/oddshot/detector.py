@@ -32,7 +32,7 @@ from oddshot.decisions.evidence import gather_evidence
 from oddshot.decisions.familiarity import RARE
 from oddshot.errors import InputError, OddshotError
 from oddshot.methods.compiled import Folded, fold
-from oddshot.methods.contract import Method, Rows
+from oddshot.methods.contract import LabelledRows, Method
 from oddshot.storage.detector_file import Fitted, from_bytes, to_bytes
 from oddshot.storage.model_file import Model
 from oddshot.universal.shipped import load_universal
@@ -219,7 +219,7 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._folded = fold(self._score)
         self._decide(support, others)
 
-    def _decide(self, support: Rows, unlabelled: Tensor | None) -> None:
+    def _decide(self, support: LabelledRows, unlabelled: Tensor | None) -> None:
         """What the scores of this task mean, and whether the model knows such tasks."""
         rate, model = check_rate(self.false_positive_rate), self._given_model()
         self._decision: Decision | None = None

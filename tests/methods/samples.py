@@ -5,7 +5,7 @@ import dataclasses
 import torch
 
 from oddshot.methods import METHODS
-from oddshot.methods.contract import Rows
+from oddshot.methods.contract import LabelledRows
 
 SMALL = {"units": 12, "layers": 4, "layers_f": 3, "layers_g": 3, "layers_phi": 4} | {
     "trees": 5,
@@ -21,7 +21,7 @@ def random_rows(seed, replicas=2, tasks=3, n_normal=5, n_anomaly=2, M=4):
     def draw(n):
         return torch.randn(replicas, tasks, n, M, generator=generator, dtype=torch.float64)
 
-    return Rows(draw(n_normal), draw(n_anomaly) + 2)
+    return LabelledRows(draw(n_normal), draw(n_anomaly) + 2)
 
 
 def small_config(name, **settings):
@@ -45,7 +45,7 @@ def is_learned(method):
 
 
 def pick(rows, replicas=slice(None), tasks=slice(None)):
-    return Rows(*(part[replicas, tasks] for part in rows))
+    return LabelledRows(*(part[replicas, tasks] for part in rows))
 
 
 class _Loss(torch.nn.Module):

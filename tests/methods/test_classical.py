@@ -12,7 +12,7 @@ from sklearn.svm import OneClassSVM
 from oddshot.errors import InputError
 from oddshot.methods import METHODS
 from oddshot.methods.boosted import BoostedConfig
-from oddshot.methods.contract import Rows
+from oddshot.methods.contract import LabelledRows
 from oddshot.methods.pertask import ClassicalConfig
 from tests.methods.samples import build, random_rows, small_config
 
@@ -81,7 +81,7 @@ def test_isolation_forest_is_scikit_learns_on_normal_rows():
 @pytest.mark.parametrize("name", ["osvm", "if", "lof"])
 def test_one_class_methods_do_not_look_at_anomalies(name):
     method, support, query = build(name, replicas=1), random_rows(3, 1, 1), random_rows(4, 1, 1).joined()
-    without = Rows(support.normal, support.anomaly[:, :, :0])
+    without = LabelledRows(support.normal, support.anomaly[:, :, :0])
     assert torch.equal(method.adapt(support)(query), method.adapt(without)(query))
 
 
@@ -97,7 +97,7 @@ def test_boosted_trees_take_unlabelled_rows_as_normal(name):
     support, query = random_rows(8, 1, 2), random_rows(9, 1, 2).joined()
     unlabelled = random_rows(10, 1, 2, n_normal=12).normal
     method = build(name, replicas=1)
-    as_normal = Rows(torch.cat([support.normal, unlabelled], dim=2), support.anomaly)
+    as_normal = LabelledRows(torch.cat([support.normal, unlabelled], dim=2), support.anomaly)
     assert torch.equal(method.adapt_with(support, unlabelled)(query), method.adapt(as_normal)(query))
     assert torch.equal(method.adapt_with(support, None)(query), method.adapt(support)(query))
 

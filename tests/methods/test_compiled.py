@@ -6,7 +6,7 @@ import torch
 
 from oddshot.adapted.chunks import CHUNK_ROWS, chunk_rows, score_rows
 from oddshot.methods.compiled import fold
-from oddshot.methods.contract import Rows
+from oddshot.methods.contract import LabelledRows
 from tests.methods.samples import build, random_rows
 
 CPU = torch.device("cpu")
@@ -19,7 +19,7 @@ def adapted(name, **settings):
 
 
 def adapted_in_float32(**settings):
-    support = Rows(*(part.float() for part in random_rows(1, replicas=1, tasks=1)))
+    support = LabelledRows(*(part.float() for part in random_rows(1, replicas=1, tasks=1)))
     return build("eigen", replicas=1, **settings).float().adapt(support)
 
 

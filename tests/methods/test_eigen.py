@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from oddshot.errors import InputError
-from oddshot.methods.contract import Rows
+from oddshot.methods.contract import LabelledRows
 from oddshot.methods.eigen import Eigen, EigenConfig
 from oddshot.methods.woanomaly import WoAnomaly, WoAnomalyConfig
 from oddshot.methods.wonn import WoNN, WoNNConfig
@@ -20,7 +20,7 @@ def random_rows(seed, replicas=2, tasks=3, n_normal=5, n_anomaly=2, M=4):
     def draw(n):
         return torch.randn(replicas, tasks, n, M, generator=generator, dtype=torch.float64)
 
-    return Rows(draw(n_normal), draw(n_anomaly) + 2)
+    return LabelledRows(draw(n_normal), draw(n_anomaly) + 2)
 
 
 def build(kind=Eigen, replicas=2, seed=0, M=4, **settings):
@@ -104,7 +104,7 @@ def test_normal_only_scores_are_the_papers(n_projected):
 
 def test_normal_only_does_not_look_at_anomalies():
     method, support, query = build(WoAnomaly), random_rows(7), random_rows(8).joined()
-    without = Rows(support.normal, support.anomaly[:, :, :0])
+    without = LabelledRows(support.normal, support.anomaly[:, :, :0])
     torch.testing.assert_close(method.adapt(support)(query), method.adapt(without)(query))
 
 
@@ -130,7 +130,7 @@ def test_without_network_and_anomalies_each_row_is_taken_for_the_anomaly():
 class TestEveryForm:
     def test_order_of_the_support_does_not_matter(self, kind):
         method, support, query = build(kind), random_rows(13), random_rows(14).joined()
-        shuffled = Rows(support.normal.flip(2), support.anomaly.flip(2))
+        shuffled = LabelledRows(support.normal.flip(2), support.anomaly.flip(2))
         torch.testing.assert_close(method.adapt(support)(query), method.adapt(shuffled)(query))
 
     def test_replicas_equal_separate_models(self, kind):
@@ -140,7 +140,7 @@ class TestEveryForm:
         for r in range(2):
             alone = build(kind, replicas=1, seed=r)
             alone.load_state_dict({name: value[r : r + 1] for name, value in method.state_dict().items()})
-            pick = [Rows(rows.normal[r : r + 1], rows.anomaly[r : r + 1]) for rows in (support, query)]
+            pick = [LabelledRows(rows.normal[r : r + 1], rows.anomaly[r : r + 1]) for rows in (support, query)]
             loss = alone.loss(*pick)
             torch.testing.assert_close(loss[0], together[r])
             for mine, ours in zip(torch.autograd.grad(loss.sum(), list(alone.parameters())), gradients, strict=True):
@@ -150,7 +150,7 @@ class TestEveryForm:
         method, support, query = build(kind), random_rows(17), random_rows(18).joined()
         together = method.adapt(support)(query)
         for t in range(3):
-            alone = method.adapt(Rows(support.normal[:, t : t + 1], support.anomaly[:, t : t + 1]))
+            alone = method.adapt(LabelledRows(support.normal[:, t : t + 1], support.anomaly[:, t : t + 1]))
             torch.testing.assert_close(alone(query[:, t : t + 1])[:, 0], together[:, t])
 
     def test_loss_gradient_by_finite_differences(self, kind):
@@ -170,7 +170,7 @@ class TestEveryForm:
     @pytest.mark.parametrize("size", [1e-12, 1.0, 1e12])
     def test_scores_stay_finite_in_float32(self, kind, size):
         method = build(kind).float()
-        support, query = (Rows(*(part.float() * size for part in random_rows(s))) for s in (21, 22))
+        support, query = (LabelledRows(*(part.float() * size for part in random_rows(s))) for s in (21, 22))
         scores = method.adapt(support)(query.joined())
         assert torch.isfinite(scores).all()
 
@@ -179,13 +179,13 @@ class TestEveryForm:
         normal, anomaly = random_rows(24)
         zeros = torch.zeros_like
         for support in (
-            Rows(normal[:, :, :1].expand_as(normal), anomaly),  # five times the same normal row
-            Rows(normal, normal[:, :, :2]),  # anomalies equal to normal rows
-            Rows(normal, anomaly[:, :, :1].expand_as(anomaly)),
-            Rows(zeros(normal), zeros(anomaly)),
-            Rows(normal[:, :, :1], anomaly[:, :, :1]),
+            LabelledRows(normal[:, :, :1].expand_as(normal), anomaly),  # five times the same normal row
+            LabelledRows(normal, normal[:, :, :2]),  # anomalies equal to normal rows
+            LabelledRows(normal, anomaly[:, :, :1].expand_as(anomaly)),
+            LabelledRows(zeros(normal), zeros(anomaly)),
+            LabelledRows(normal[:, :, :1], anomaly[:, :, :1]),
         ):
-            loss = method.loss(support, Rows(query[:, :, :5], query[:, :, 5:]))
+            loss = method.loss(support, LabelledRows(query[:, :, :5], query[:, :, 5:]))
             gradients = torch.autograd.grad(loss.sum(), list(method.parameters()))
             assert torch.isfinite(loss).all()
             assert all(torch.isfinite(gradient).all() for gradient in gradients)

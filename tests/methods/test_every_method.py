@@ -12,7 +12,7 @@ from oddshot.data.encoding import Encoding
 from oddshot.data.episodes.sampling import EpisodeSizes, TaskSet
 from oddshot.errors import InputError
 from oddshot.methods import METHODS
-from oddshot.methods.contract import Rows
+from oddshot.methods.contract import LabelledRows
 from oddshot.storage.model_file import Model, from_bytes, to_bytes
 from oddshot.training import TrainingConfig, evaluate, train, validation_episodes
 from tests.methods.samples import build, is_learned, pick, random_rows, small_config
@@ -87,7 +87,7 @@ def test_scores_are_float64_and_not_all_equal(name):
 @torch.no_grad()
 def test_order_of_the_support_does_not_matter(name):
     method, support, query = build(name), random_rows(3), random_rows(4).joined()
-    shuffled = Rows(support.normal.flip(2), support.anomaly.flip(2))
+    shuffled = LabelledRows(support.normal.flip(2), support.anomaly.flip(2))
     torch.testing.assert_close(method.adapt(shuffled)(query), method.adapt(support)(query))
 
 
@@ -181,9 +181,9 @@ def test_equal_rows_and_large_numbers_stay_finite_in_float32(name):
     method, (normal, anomaly) = build(name).float(), random_rows(19)
     query = random_rows(20).joined().float()
     for support in (
-        Rows(normal[:, :, :1].expand_as(normal), anomaly),
-        Rows(normal, normal[:, :, :2]),
-        Rows(torch.zeros_like(normal), torch.zeros_like(anomaly)),
-        Rows(normal * 1e12, anomaly * 1e12),
+        LabelledRows(normal[:, :, :1].expand_as(normal), anomaly),
+        LabelledRows(normal, normal[:, :, :2]),
+        LabelledRows(torch.zeros_like(normal), torch.zeros_like(anomaly)),
+        LabelledRows(normal * 1e12, anomaly * 1e12),
     ):
-        assert torch.isfinite(method.adapt(Rows(*(part.float() for part in support)))(query)).all()
+        assert torch.isfinite(method.adapt(LabelledRows(*(part.float() for part in support)))(query)).all()

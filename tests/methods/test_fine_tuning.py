@@ -6,7 +6,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from oddshot.errors import InputError
-from oddshot.methods.contract import Rows
+from oddshot.methods.contract import LabelledRows
 from oddshot.methods.ft import FTConfig
 from oddshot.methods.maml import MAMLConfig
 from oddshot.model.auc import smooth_auc
@@ -34,7 +34,7 @@ class OneTask(torch.nn.Module):
 
 
 def one(rows, r, t):
-    return Rows(*(part[r, t] for part in rows))
+    return LabelledRows(*(part[r, t] for part in rows))
 
 
 def test_fine_tuning_is_adam_on_each_support():
@@ -104,7 +104,7 @@ def test_maml_in_float32_is_maml_in_float64():
     results = []
     for dtype in (torch.float64, torch.float32):
         method.to(dtype)
-        rows = [Rows(*(part.to(dtype) for part in half)) for half in (support, query)]
+        rows = [LabelledRows(*(part.to(dtype) for part in half)) for half in (support, query)]
         loss = method.loss(*rows)
         results.append([loss, *(g.double() for g in torch.autograd.grad(loss.sum(), list(method.parameters())))])
     for double, single in zip(*results, strict=True):
@@ -166,7 +166,9 @@ def test_one_task_needs_no_other():
     """The weights of a task follow from its own support alone, whatever else is adapted with it."""
     method, support, query = build("maml"), random_rows(14), random_rows(15).joined()
     other = pick(random_rows(16), tasks=slice(0, 2))
-    mixed = Rows(*(torch.cat([mine[:, :1], theirs], dim=1) for mine, theirs in zip(support, other, strict=True)))
+    mixed = LabelledRows(
+        *(torch.cat([mine[:, :1], theirs], dim=1) for mine, theirs in zip(support, other, strict=True))
+    )
     torch.testing.assert_close(method.adapt(mixed)(query)[:, 0], method.adapt(support)(query)[:, 0])
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from oddshot.methods.contract import Rows, minus_smooth_auc
+from oddshot.methods.contract import LabelledRows, minus_smooth_auc
 from oddshot.methods.relative import MOST_LABELLED, Relative, RelativeConfig
 from oddshot.model.curves import KNOTS
 from oddshot.model.relations import LARGEST
@@ -24,7 +24,7 @@ def random_unlabelled(seed, u, replicas=2, tasks=3, M=4):
 
 
 def without_anomalies(rows):
-    return Rows(rows.normal, rows.anomaly[:, :, :0])
+    return LabelledRows(rows.normal, rows.anomaly[:, :, :0])
 
 
 def loop_scores(method, replica, normal, anomaly, unlabelled, query):
@@ -76,7 +76,7 @@ def test_scores_of_many_rows_of_one_task_are_those_of_the_loops(n_anomaly):
 def test_scores_of_a_row_do_not_depend_on_the_rows_beside_it(dtype, rtol, u):
     method, support = build("relative", replicas=1).to(dtype), random_rows(1, 1, 1)
     query, unlabelled = random_rows(2, 1, 1, n_normal=200).joined().to(dtype), random_unlabelled(3, 20, 1, 1).to(dtype)
-    score = method.adapt_with(Rows(*(part.to(dtype) for part in support)), unlabelled if u else None)
+    score = method.adapt_with(LabelledRows(*(part.to(dtype) for part in support)), unlabelled if u else None)
     alone = torch.cat([score.project(query[:, :, k : k + 1]) for k in range(query.shape[2])], dim=2)
     assert alone.std() > 10 * rtol
     for size in (10, KNOTS, query.shape[2]):
@@ -121,15 +121,17 @@ def test_without_marks_order_of_columns_and_of_rows_does_not_matter(u):
     unlabelled = random_unlabelled(3, u)
     scores = method.adapt_with(support, unlabelled)(query)
     torch.testing.assert_close(method.adapt_with(support, unlabelled.flip(2))(query), scores)
-    flipped = method.adapt_with(Rows(*(part.flip(-1) for part in support)), unlabelled.flip(-1))
+    flipped = method.adapt_with(LabelledRows(*(part.flip(-1) for part in support)), unlabelled.flip(-1))
     torch.testing.assert_close(flipped(query.flip(-1)), scores)
-    torch.testing.assert_close(method.adapt_with(Rows(*(part.flip(2) for part in support)), unlabelled)(query), scores)
+    torch.testing.assert_close(
+        method.adapt_with(LabelledRows(*(part.flip(2) for part in support)), unlabelled)(query), scores
+    )
 
 
 @torch.no_grad()
 def test_a_columns_marks_tell_it_from_others():
     method, support, query = build("relative"), random_rows(1), random_rows(2).joined()
-    scores, turned = method.adapt(support)(query), Rows(*(part.flip(-1) for part in support))
+    scores, turned = method.adapt(support)(query), LabelledRows(*(part.flip(-1) for part in support))
     assert not torch.allclose(method.adapt(turned)(query.flip(-1)), scores, rtol=1e-2)
     method.marks.copy_(method.marks.flip(1))
     torch.testing.assert_close(method.adapt(turned)(query.flip(-1)), scores)
@@ -152,7 +154,7 @@ def test_padding_with_zeros_does_not_matter():
     def padded(rows):
         return torch.nn.functional.pad(rows, (0, 3))
 
-    wide = method.adapt(Rows(*map(padded, support)))
+    wide = method.adapt(LabelledRows(*map(padded, support)))
     torch.testing.assert_close(wide(padded(query)), method.adapt(support)(query))
 
 
@@ -164,7 +166,7 @@ def test_of_four_training_steps_one_hides_the_anomalies_and_one_unlabels_every_o
     if step % 4 == 2:
         known = without_anomalies(support)
     if step % 4 == 3 and n_normal > 1:
-        asked, rest = (Rows(*(part[:, :, start::2] for part in query)) for start in (0, 1))
+        asked, rest = (LabelledRows(*(part[:, :, start::2] for part in query)) for start in (0, 1))
         unlabelled = rest.joined()
     rehearsed = method.rehearse(support, query, step)
     torch.testing.assert_close(rehearsed, (known, asked, unlabelled))
@@ -201,15 +203,15 @@ def degenerate_supports():
     normal, anomaly = random_rows(5)
     none, zero = anomaly[:, :, :0], torch.zeros_like
     return {
-        "equal normal rows": Rows(normal[:, :, :1].expand_as(normal), anomaly),
-        "anomalies that are normal rows": Rows(normal, normal[:, :, :2]),
-        "zeros": Rows(zero(normal), zero(anomaly)),
-        "zeros without anomalies": Rows(zero(normal), none),
-        "1e12": Rows(normal * 1e12, anomaly * 1e12),
-        "1e30": Rows(normal * 1e30, anomaly * 1e30),
-        "one large row": Rows(torch.cat([normal, normal[:, :, :1] * 1e30], dim=2), anomaly),
-        "one normal row": Rows(normal[:, :, :1], none),
-        "one normal row and an anomaly": Rows(normal[:, :, :1], anomaly[:, :, :1]),
+        "equal normal rows": LabelledRows(normal[:, :, :1].expand_as(normal), anomaly),
+        "anomalies that are normal rows": LabelledRows(normal, normal[:, :, :2]),
+        "zeros": LabelledRows(zero(normal), zero(anomaly)),
+        "zeros without anomalies": LabelledRows(zero(normal), none),
+        "1e12": LabelledRows(normal * 1e12, anomaly * 1e12),
+        "1e30": LabelledRows(normal * 1e30, anomaly * 1e30),
+        "one large row": LabelledRows(torch.cat([normal, normal[:, :, :1] * 1e30], dim=2), anomaly),
+        "one normal row": LabelledRows(normal[:, :, :1], none),
+        "one normal row and an anomaly": LabelledRows(normal[:, :, :1], anomaly[:, :, :1]),
     }
 
 
@@ -218,7 +220,7 @@ def degenerate_supports():
 @pytest.mark.parametrize("name", degenerate_supports())
 def test_degenerate_supports_stay_finite_in_float32(name, u):
     method, query = build("relative").float(), random_rows(6).joined()
-    support = Rows(*(part.float() for part in degenerate_supports()[name]))
+    support = LabelledRows(*(part.float() for part in degenerate_supports()[name]))
     unlabelled = random_unlabelled(7, u).float() if u else None
     score = method.adapt_with(support, unlabelled)
     for size in (0.0, 1.0, 1e12, 1e30):
@@ -232,7 +234,7 @@ def test_degenerate_supports_stay_finite_in_float32(name, u):
 @pytest.mark.parametrize("name", degenerate_supports())
 def test_degenerate_supports_stay_finite_in_float32_for_many_rows(name, u):
     method, query = build("relative", replicas=1).float(), random_rows(6, 1, 1, n_normal=KNOTS).joined()
-    support = Rows(*(part[:1, :1].float() for part in degenerate_supports()[name]))
+    support = LabelledRows(*(part[:1, :1].float() for part in degenerate_supports()[name]))
     score = method.adapt_with(support, random_unlabelled(7, u, 1, 1).float() if u else None)
     for size in (0.0, 1.0, 1e12, 1e30):
         assert torch.isfinite(score((query * size).float())).all(), size
@@ -240,8 +242,8 @@ def test_degenerate_supports_stay_finite_in_float32_for_many_rows(name, u):
 
 @pytest.mark.parametrize("name", degenerate_supports())
 def test_degenerate_supports_have_finite_gradients_in_float32(name):
-    method, query = build("relative").float(), Rows(*(part.float() for part in random_rows(6)))
-    method.loss(Rows(*(part.float() for part in degenerate_supports()[name])), query).sum().backward()
+    method, query = build("relative").float(), LabelledRows(*(part.float() for part in random_rows(6)))
+    method.loss(LabelledRows(*(part.float() for part in degenerate_supports()[name])), query).sum().backward()
     for weight, parameter in method.named_parameters():
         assert parameter.grad is None or torch.isfinite(parameter.grad).all(), weight
     assert method.pair.weights[0].grad is not None
@@ -255,7 +257,7 @@ def test_values_beyond_the_largest_are_taken_as_it(where):
 
     def scores(size):
         huge = {name: (part * size if name == where else part).float() for name, part in rows.items()}
-        score = method.adapt_with(Rows(huge["normal"], huge["anomaly"]), huge["unlabelled"])
+        score = method.adapt_with(LabelledRows(huge["normal"], huge["anomaly"]), huge["unlabelled"])
         return score(huge["query"])
 
     assert LARGEST == 1e9
@@ -289,9 +291,9 @@ def test_of_many_labelled_rows_so_many_are_looked_at():
     method, (normal, anomaly) = build("relative"), random_rows(1, n_normal=500, n_anomaly=90)
     query, most = random_rows(2).joined(), MOST_LABELLED
     chosen = [torch.linspace(0, n - 1, most).round().long() for n in (500, 90)]
-    thinned = Rows(normal[:, :, chosen[0]], anomaly[:, :, chosen[1]])
+    thinned = LabelledRows(normal[:, :, chosen[0]], anomaly[:, :, chosen[1]])
     assert len(set(chosen[1].tolist())) == most
-    torch.testing.assert_close(method.adapt(Rows(normal, anomaly))(query), method.adapt(thinned)(query))
+    torch.testing.assert_close(method.adapt(LabelledRows(normal, anomaly))(query), method.adapt(thinned)(query))
 
 
 @torch.no_grad()

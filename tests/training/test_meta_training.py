@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oddshot import EpisodeSizes, FewShotDetector, InputError, Task, TrainingConfig, load_universal, meta_train
-from oddshot.methods.contract import Rows
+from oddshot.methods.contract import LabelledRows
 from oddshot.methods.relative import RelativeConfig
 from oddshot.methods.wonn import WoNN, WoNNConfig
 from oddshot.storage.model_file import HALF_WAY, from_bytes, to_bytes
@@ -171,7 +171,7 @@ def episodes(anomaly_at):
     def rows(n, shift):
         return torch.randn(1, 4, n, 2, generator=generator) + shift
 
-    return Rows(rows(5, 0.0), rows(1, shift)), Rows(rows(9, 0.0), rows(4, shift))
+    return LabelledRows(rows(5, 0.0), rows(1, shift)), LabelledRows(rows(9, 0.0), rows(4, shift))
 
 
 def test_the_threshold_parts_the_queries_of_all_tasks_at_once():
@@ -180,7 +180,7 @@ def test_the_threshold_parts_the_queries_of_all_tasks_at_once():
     found = find_threshold(method, support, query)
     relative = ([], [])
     for t in range(4):
-        one = Rows(*(part[:, t : t + 1] for part in support))
+        one = LabelledRows(*(part[:, t : t + 1] for part in support))
         score = method.adapt(one)
         low, high = (score(part).mean().item() for part in one)
         if high > low:
@@ -192,7 +192,7 @@ def test_the_threshold_parts_the_queries_of_all_tasks_at_once():
 def test_without_any_span_the_threshold_is_half_way():
     method = WoNN(2, WoNNConfig())
     support, query = episodes(3.0)
-    assert find_threshold(method, Rows(support.normal, torch.zeros_like(support.anomaly)), query) == HALF_WAY
+    assert find_threshold(method, LabelledRows(support.normal, torch.zeros_like(support.anomaly)), query) == HALF_WAY
 
 
 KINDS = ("number", "whole", "category", "boolean", "date", "constant")

@@ -4,7 +4,7 @@ import torch
 from sklearn.datasets import load_wine
 
 from oddshot import FewShotDetector
-from oddshot.methods.contract import Rows
+from oddshot.methods.contract import LabelledRows
 from oddshot.methods.relative import RelativeConfig
 from oddshot.model.auc import exact_auc
 from oddshot.storage.model_file import load_model
@@ -79,7 +79,7 @@ def test_the_model_that_ships_parts_the_kinds_of_wine():
     X = torch.tensor((X - X.mean(0)) / X.std(0), dtype=torch.float32)[None, None]
     normal, anomaly = (X[:, :, np.flatnonzero(mask)] for mask in (kind == 0, kind == 1))
     with torch.no_grad():
-        score = load_universal().method.adapt(Rows(normal[:, :, :5], anomaly[:, :, :1]))
+        score = load_universal().method.adapt(LabelledRows(normal[:, :, :5], anomaly[:, :, :1]))
         assert float(exact_auc(score(normal[:, :, 5:]), score(anomaly[:, :, 1:])).mean()) > 0.95
 
 

@@ -11,16 +11,16 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from oddshot.methods.compiled import Folded, FoldedScore
-from oddshot.methods.contract import Method, Rows, ScoreFunction
+from oddshot.methods.contract import LabelledRows, Method, ScoreFunction
 
 CHUNK_ROWS = 16384
 MOST_UNLABELLED = 1000  # unlabelled rows that a task is adapted with
 CACHE_NUMBERS = 2**18  # what one layer gives for a chunk: 1 MiB, so that the next layer finds it in the cache
 
 
-def support_rows(X: NDArray[np.float32], y: NDArray[np.int8], device: torch.device) -> Rows:
+def support_rows(X: NDArray[np.float32], y: NDArray[np.int8], device: torch.device) -> LabelledRows:
     """One task's labelled rows as tensors [1, 1, N, M]. X: [n, M], y: [n] in {0, 1, -1}."""
-    return Rows(as_rows(X[y == 0], device), as_rows(X[y == 1], device))
+    return LabelledRows(as_rows(X[y == 0], device), as_rows(X[y == 1], device))
 
 
 def as_rows(X: NDArray[np.float32], device: torch.device) -> Tensor:
@@ -44,7 +44,7 @@ def sample_unlabelled(y: NDArray[np.int8]) -> NDArray[np.int64]:
 
 @torch.no_grad()
 def adapt_task(
-    method: Method, support: Rows, fraction: float, unlabelled: Tensor | None = None
+    method: Method, support: LabelledRows, fraction: float, unlabelled: Tensor | None = None
 ) -> tuple[ScoreFunction, float]:
     """The score function of one task, and the threshold at this fraction of its span. unlabelled: [1, 1, u, M]."""
     method.eval()

@@ -7,7 +7,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from oddshot.methods.contract import Rows, ScoreFunction
+from oddshot.methods.contract import LabelledRows, ScoreFunction
 
 MOST_SCORED = 200  # rows of each kind whose scores are looked at
 
@@ -40,7 +40,7 @@ def case_name(n_anomaly: int, n_unlabelled: int) -> str:
 
 
 @torch.no_grad()
-def gather_evidence(score: ScoreFunction, support: Rows, unlabelled: Tensor | None = None) -> Evidence:
+def gather_evidence(score: ScoreFunction, support: LabelledRows, unlabelled: Tensor | None = None) -> Evidence:
     """score: what a method gave for this support, of one replica, and these unlabelled rows, [1, T, u, M]."""
     # A row in the support scores lower than one that is not. Held out in turn they would not, but the thresholds were
     # no better for it (results/universal/DECISIONS.md), and adaptation would cost several times as much.

@@ -7,7 +7,7 @@ import torch
 from numpy.typing import NDArray
 
 from oddshot.decisions.evidence import Evidence, gather_evidence
-from oddshot.methods.contract import Method, Rows
+from oddshot.methods.contract import LabelledRows, Method
 
 Array = NDArray[np.float64]
 
@@ -22,7 +22,9 @@ class HeldOut:
 
 
 @torch.no_grad()
-def score_episodes(method: Method, support: Rows, unlabelled: torch.Tensor | None, query: Rows) -> HeldOut:
+def score_episodes(
+    method: Method, support: LabelledRows, unlabelled: torch.Tensor | None, query: LabelledRows
+) -> HeldOut:
     """What the supports of tasks tell of their scores, and the scores of their queries."""
     score = method.adapt_with(support, unlabelled)
     evidence = gather_evidence(score, support, unlabelled)

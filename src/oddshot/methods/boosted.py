@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from oddshot.errors import InputError
-from oddshot.methods.contract import Rows, ScoreFunction
+from oddshot.methods.contract import LabelledRows, ScoreFunction
 from oddshot.methods.pertask import Array, PerTask, RowScores, labelled
 from oddshot.methods.settings import require_at_least
 
@@ -31,10 +31,10 @@ class Boosted(PerTask):
     config_type = BoostedConfig
     least_anomaly = 1
 
-    def adapt_with(self, support: Rows, unlabelled: Tensor | None) -> ScoreFunction:
+    def adapt_with(self, support: LabelledRows, unlabelled: Tensor | None) -> ScoreFunction:
         """Unlabelled rows are taken as normal: most of them are."""
         if unlabelled is not None:
-            support = Rows(torch.cat([support.normal, unlabelled], dim=2), support.anomaly)
+            support = LabelledRows(torch.cat([support.normal, unlabelled], dim=2), support.anomaly)
         return self.adapt(support)
 
 

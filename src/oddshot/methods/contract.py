@@ -15,7 +15,7 @@ from oddshot.model.networks import Network
 ScoreFunction = Callable[[Tensor], Tensor]  # rows [R, T, N, M] -> scores [R, T, N], float64, higher = more anomalous
 
 
-class Rows(NamedTuple):
+class LabelledRows(NamedTuple):
     """Labelled rows of T tasks for R replicas: normal [R, T, N_N, M], anomaly [R, T, N_A, M]."""
 
     normal: Tensor
@@ -82,7 +82,7 @@ def _project(h: Tensor, P: Tensor) -> Tensor:
     return (h @ P).double()
 
 
-def minus_smooth_auc(score: ScoreFunction, rows: Rows) -> Tensor:
+def minus_smooth_auc(score: ScoreFunction, rows: LabelledRows) -> Tensor:
     """What training and fine-tuning minimise, for each task: [R, T] (Alg. 1, line 8)."""
     n_normal = rows.normal.shape[2]
     scores = score(rows.joined())
@@ -136,14 +136,14 @@ class Method(nn.Module, ABC):
         for network in self.networks:
             network.noise = noise
 
-    def fix_center(self, support: Rows, normal: Tensor) -> None:
+    def fix_center(self, support: LabelledRows, normal: Tensor) -> None:
         """Called once before training with supports of training tasks and normal rows of them [R, T, N, M]."""
 
     @abstractmethod
-    def adapt(self, support: Rows) -> ScoreFunction:
+    def adapt(self, support: LabelledRows) -> ScoreFunction:
         """The score function of each task, from its few labelled rows."""
 
-    def adapt_with(self, support: Rows, unlabelled: Tensor | None) -> ScoreFunction:
+    def adapt_with(self, support: LabelledRows, unlabelled: Tensor | None) -> ScoreFunction:
         """The same with unlabelled rows of each task beside its support, [R, T, u, M]; here they are not looked at."""
         return self.adapt(support)
 
@@ -152,7 +152,7 @@ class Method(nn.Module, ABC):
         """Whether unlabelled rows change the scores: a method that uses them has an `adapt_with` of its own."""
         return type(self).adapt_with is not Method.adapt_with
 
-    def span(self, score: ScoreFunction, support: Rows) -> tuple[Tensor, Tensor]:
+    def span(self, score: ScoreFunction, support: LabelledRows) -> tuple[Tensor, Tensor]:
         """[R, T] each: scores of a typical normal row and of a clear anomaly; thresholds are fractions in between.
 
         Here the means of the support rows; without anomalies, four standard deviations above the normal rows.
@@ -163,19 +163,21 @@ class Method(nn.Module, ABC):
             return low, low + 4 * scores.std(-1, correction=0)
         return low, scores[..., n:].mean(-1)
 
-    def loss(self, support: Rows, query: Rows) -> Tensor:
+    def loss(self, support: LabelledRows, query: LabelledRows) -> Tensor:
         """[R], minus the smooth AUC of the queries, mean over tasks (Alg. 1, line 8)."""
         return minus_smooth_auc(self.adapt(support), query).mean(-1)
 
-    def loss_with(self, support: Rows, query: Rows, unlabelled: Tensor | None) -> Tensor:
+    def loss_with(self, support: LabelledRows, query: LabelledRows, unlabelled: Tensor | None) -> Tensor:
         """The same with unlabelled rows beside the supports, [R, T, u, M]; here they are not looked at."""
         return self.loss(support, query)
 
-    def rehearse(self, support: Rows, query: Rows, step: int) -> tuple[Rows, Rows, Tensor | None]:
+    def rehearse(
+        self, support: LabelledRows, query: LabelledRows, step: int
+    ) -> tuple[LabelledRows, LabelledRows, Tensor | None]:
         """What a training step is to look like, for supports of other kinds to be met as well: here as it is."""
         return support, query, None
 
-    def check_support(self, support: Rows, *, normal: int = 1, anomaly: int = 0) -> None:
+    def check_support(self, support: LabelledRows, *, normal: int = 1, anomaly: int = 0) -> None:
         """Refuse a support with fewer labelled rows than the method can work with."""
         if support.normal.shape[2] < normal:
             got = support.normal.shape[2]

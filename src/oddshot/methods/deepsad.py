@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from oddshot.methods.contract import Rows
+from oddshot.methods.contract import LabelledRows
 from oddshot.methods.embedded import Centered, EmbeddedConfig
 from oddshot.methods.settings import require_positive
 
@@ -29,7 +29,7 @@ class DeepSAD(Centered):
     name = "deepsad"
     config_type = DeepSADConfig
 
-    def loss(self, support: Rows, query: Rows) -> Tensor:
+    def loss(self, support: LabelledRows, query: LabelledRows) -> Tensor:
         """[R], mean over all rows of the episode: d of a normal row, η / d of an anomaly, with d = ‖φ(x) − c‖²."""
         score = self.shared_score()
         normal, anomaly = (score(torch.cat(rows, dim=2)) for rows in zip(support, query, strict=True))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from oddshot.methods.contract import Distance, Rows, ScoreFunction
+from oddshot.methods.contract import Distance, LabelledRows, ScoreFunction
 from oddshot.methods.represented import Represented, RepresentedConfig
 from oddshot.methods.settings import require_positive
 from oddshot.model.projection import fit_projection, to_unit_length
@@ -35,12 +35,12 @@ class Eigen(Represented):
         # NOTE[PAPER] how η > 0 is kept is not stated: η = floor + exp(log η).
         self.log_eta = nn.Parameter(torch.full((replicas,), math.log(config.eta)))
 
-    def adapt(self, support: Rows) -> ScoreFunction:
+    def adapt(self, support: LabelledRows) -> ScoreFunction:
         """Solve Eq. 3 for each task; N_A may be any number from 1 up."""
         self.check_support(support, anomaly=1)
         return self.solve(support)
 
-    def solve(self, support: Rows, imagined: Tensor | None = None) -> Distance:
+    def solve(self, support: LabelledRows, imagined: Tensor | None = None) -> Distance:
         """Eq. 3 for each task. imagined: [R, J], an embedding to take for the anomaly where a support has none."""
         r = self.represent(support)
         z = self.embed(support.joined(), r)

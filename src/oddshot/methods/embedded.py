@@ -6,7 +6,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from oddshot.methods.contract import Distance, Method, Rows, ScoreFunction
+from oddshot.methods.contract import Distance, Method, LabelledRows, ScoreFunction
 from oddshot.methods.settings import require_at_least, require_dropout
 from oddshot.model.networks import Network
 
@@ -47,11 +47,11 @@ class Centered(Embedded):
         self.register_buffer("center", torch.zeros(replicas, config.units))
 
     @torch.no_grad()
-    def fix_center(self, support: Rows, normal: Tensor) -> None:
+    def fix_center(self, support: LabelledRows, normal: Tensor) -> None:
         """The mean embedding of training normals at the initial weights."""
         self.center.copy_(self.phi(normal).mean((1, 2)))
 
-    def adapt(self, support: Rows) -> ScoreFunction:
+    def adapt(self, support: LabelledRows) -> ScoreFunction:
         """The same score function for every task."""
         return self.shared_score()
 

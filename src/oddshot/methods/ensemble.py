@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from oddshot.errors import InputError
-from oddshot.methods.contract import Method, Rows, ScoreFunction
+from oddshot.methods.contract import Method, LabelledRows, ScoreFunction
 
 
 @dataclass(frozen=True)
@@ -50,15 +50,15 @@ class Ensemble(Method):
         """As the members."""
         return self.members[0].uses_unlabelled
 
-    def adapt(self, support: Rows) -> Averaged:
+    def adapt(self, support: LabelledRows) -> Averaged:
         """Every member adapts on its own."""
         return self.adapt_with(support, None)
 
-    def adapt_with(self, support: Rows, unlabelled: Tensor | None) -> Averaged:
+    def adapt_with(self, support: LabelledRows, unlabelled: Tensor | None) -> Averaged:
         """The same with unlabelled rows of each task beside its support: [1, T, u, M]."""
         return Averaged([member.adapt_with(support, unlabelled) for member in self.members], self.scales)
 
-    def span(self, score: ScoreFunction, support: Rows) -> tuple[Tensor, Tensor]:
+    def span(self, score: ScoreFunction, support: LabelledRows) -> tuple[Tensor, Tensor]:
         """The mean of the members' spans."""
         assert isinstance(score, Averaged)
         spans = [member.span(one, support) for member, one in zip(self.members, score.scores, strict=True)]
@@ -82,7 +82,7 @@ def split_replicas(method: Method, build: Callable[[], Method]) -> list[Method]:
 
 
 @torch.no_grad()
-def usual_scores(members: Sequence[Method], support: Rows, query: Rows) -> list[float]:
+def usual_scores(members: Sequence[Method], support: LabelledRows, query: LabelledRows) -> list[float]:
     """The median size of each member's scores of normal rows."""
     sizes = (float(member.adapt(support)(query.normal).abs().median()) for member in members)
     return [size if size > 0 else 1.0 for size in sizes]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from oddshot.methods.contract import Rows, ScoreFunction, minus_smooth_auc
+from oddshot.methods.contract import LabelledRows, ScoreFunction, minus_smooth_auc
 from oddshot.methods.embedded import Centered, EmbeddedConfig
 from oddshot.methods.settings import require_at_least, require_positive
 from oddshot.methods.taskwise import TaskDistance, Weights, shared_weights, support_gradient
@@ -38,21 +38,21 @@ class FT(Centered):
         super().set_noise(noise)
         self.in_training = noise is not None
 
-    def loss(self, support: Rows, query: Rows) -> Tensor:
+    def loss(self, support: LabelledRows, query: LabelledRows) -> Tensor:
         """[R], minus the smooth AUC of the queries; the support is not looked at."""
         return minus_smooth_auc(self.shared_score(), query).mean(-1)
 
-    def adapt(self, support: Rows) -> ScoreFunction:
+    def adapt(self, support: LabelledRows) -> ScoreFunction:
         """Adam on minus the smooth AUC of each task's support, the whole support a step; nothing is differentiated."""
         self.check_support(support, anomaly=1)
         if self.in_training:
             return self.shared_score()
         chunks = zip(*(part.split(self.config.chunk_tasks, dim=1) for part in support), strict=True)
-        parts = [self._fine_tune(Rows(*chunk)) for chunk in chunks]
+        parts = [self._fine_tune(LabelledRows(*chunk)) for chunk in chunks]
         return TaskDistance([torch.cat(layer, dim=1) for layer in zip(*parts, strict=True)], self.center)
 
     @torch.no_grad()
-    def _fine_tune(self, support: Rows) -> Weights:
+    def _fine_tune(self, support: LabelledRows) -> Weights:
         # NOTE[PAPER] how it fine-tunes is not stated: as it trains, by Adam at learning rate 1e-3 for the same AUC.
         start = [weight.clone() for weight in shared_weights(self.phi, support.normal.shape[1])]
         return adam(

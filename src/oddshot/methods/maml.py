@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from oddshot.methods.contract import Rows
+from oddshot.methods.contract import LabelledRows
 from oddshot.methods.embedded import Centered, EmbeddedConfig
 from oddshot.methods.settings import require_at_least, require_positive
 from oddshot.methods.stepped import SteppedLayer
@@ -43,7 +43,7 @@ class SteppedDistance:
             x = self.between(torch.relu(layer(x)))
         return self._from_center(x).square().sum(-1)
 
-    def step(self, support: Rows, rate: float) -> "SteppedDistance":
+    def step(self, support: LabelledRows, rate: float) -> "SteppedDistance":
         """After one more step down the gradient of minus the support's smooth AUC.
 
         The backward pass is written out, so that autograd goes through it as through any other function.
@@ -73,7 +73,7 @@ class MAML(Centered):
     name = "maml"
     config_type = MAMLConfig
 
-    def adapt(self, support: Rows) -> SteppedDistance:
+    def adapt(self, support: LabelledRows) -> SteppedDistance:
         """Full-gradient steps down minus the smooth AUC of the support, differentiable to the second order."""
         self.check_support(support, anomaly=1)
         # NOTE[PAPER] the inner learning rate and optimiser are not stated: plain gradient steps, as Finn et al. take.

@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from oddshot.methods.contract import Method, Rows, ScoreFunction
+from oddshot.methods.contract import Method, LabelledRows, ScoreFunction
 from oddshot.methods.settings import require_at_least, require_one_of
 
 Array = NDArray[np.float64]
@@ -44,7 +44,7 @@ class PerTask(Method):
     def fit_task(self, normal: Array, anomaly: Array, seed: int) -> RowScores:
         """The scores of one task, higher = more anomalous. normal: [N_N, M], anomaly: [N_A, M]."""
 
-    def adapt(self, support: Rows) -> ScoreFunction:
+    def adapt(self, support: LabelledRows) -> ScoreFunction:
         """Fit every task."""
         self.check_support(support, normal=self.least_normal, anomaly=self.least_anomaly)
         tasks = zip(*(_arrays(part) for part in support), strict=True)
@@ -71,7 +71,7 @@ class PerTaskScore:
 
 
 def labelled(normal: Array, anomaly: Array) -> tuple[Array, NDArray[np.int64]]:
-    """Rows and labels as scikit-learn's classifiers take them: X [N_N + N_A, M], y."""
+    """LabelledRows and labels as scikit-learn's classifiers take them: X [N_N + N_A, M], y."""
     return np.concatenate([normal, anomaly]), np.repeat([0, 1], [len(normal), len(anomaly)])
 
 
@@ -81,5 +81,5 @@ def _arrays(rows: Tensor) -> Array:
 
 
 def _sorted(rows: Array) -> Array:
-    """Rows in lexicographic order."""
+    """LabelledRows in lexicographic order."""
     return rows[np.lexsort(rows.T[::-1])]

@@ -1,6 +1,6 @@
 """`proto`: prototypical networks (Snell et al., 2017), the nearer of two class means in an embedding."""
 
-from oddshot.methods.contract import Linear, Rows
+from oddshot.methods.contract import Linear, LabelledRows
 from oddshot.methods.embedded import Embedded
 
 
@@ -9,7 +9,7 @@ class Proto(Embedded):
 
     name = "proto"
 
-    def adapt(self, support: Rows) -> Linear:
+    def adapt(self, support: LabelledRows) -> Linear:
         """m_N, m_A: the mean embeddings of the normal and of the anomalous support rows."""
         self.check_support(support, anomaly=1)
         z = self.phi(support.joined()).double()

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from oddshot.methods.contract import Linear, Rows
+from oddshot.methods.contract import Linear, LabelledRows
 from oddshot.methods.embedded import Embedded, EmbeddedConfig
 from oddshot.methods.settings import require_positive
 from oddshot.model.projection import solve_regularised
@@ -37,7 +37,7 @@ class R2D2(Embedded):
         # NOTE[PAPER] its authors learn a bias of the output too; it cancels in the AUC and has no gradient.
         self.log_scale = nn.Parameter(torch.full((replicas,), math.log(config.scale)))
 
-    def adapt(self, support: Rows) -> Linear:
+    def adapt(self, support: LabelledRows) -> Linear:
         """Ridge regression of −1 (normal) and 1 (anomaly) on the embedding."""
         self.check_support(support, anomaly=1)
         # NOTE[PAPER] no constant joins the embedding: it validates worse, and the network has biases of its own.

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor, nn
 
-from oddshot.methods.contract import Distance, Method, Rows, ScoreFunction, minus_smooth_auc
+from oddshot.methods.contract import Distance, Method, LabelledRows, ScoreFunction, minus_smooth_auc
 from oddshot.methods.eigen import Eigen, EigenConfig
 from oddshot.methods.settings import require_at_least
 from oddshot.model.curves import N_ATTENTION, N_COLUMN
@@ -101,47 +101,49 @@ class Relative(Eigen):
             weights[first] = nn.functional.pad(weights[first][:, :n], (0, 0, 0, self.config.marks))
         return weights
 
-    def adapt(self, support: Rows) -> RelativeScore:
+    def adapt(self, support: LabelledRows) -> RelativeScore:
         """Describe the support, each row without itself, and solve Eq. 3 for the described rows."""
         return self.adapt_with(support, None)
 
-    def adapt_with(self, support: Rows, unlabelled: Tensor | None) -> RelativeScore:
+    def adapt_with(self, support: LabelledRows, unlabelled: Tensor | None) -> RelativeScore:
         """The same with unlabelled rows of each task beside its support: [R, T, u, M]."""
         self.check_support(support)
-        support = Rows(*(_thinned(part) for part in support))
+        support = LabelledRows(*(_thinned(part) for part in support))
         describe = self.describer(support, unlabelled)
         described_support = _split(describe.support(), support.anomaly.shape[2])
         return RelativeScore(describe, self.solve(described_support, self.imagined))
 
-    def span(self, score: ScoreFunction, support: Rows) -> tuple[Tensor, Tensor]:
+    def span(self, score: ScoreFunction, support: LabelledRows) -> tuple[Tensor, Tensor]:
         """As for every method, of the rows that others are related to."""
-        return super().span(score, Rows(*(_thinned(part) for part in support)))
+        return super().span(score, LabelledRows(*(_thinned(part) for part in support)))
 
-    def rehearse(self, support: Rows, query: Rows, step: int) -> tuple[Rows, Rows, Tensor | None]:
+    def rehearse(
+        self, support: LabelledRows, query: LabelledRows, step: int
+    ) -> tuple[LabelledRows, LabelledRows, Tensor | None]:
         """Of four steps one does without anomalies, and one has unlabelled rows: every other query, not scored then.
 
         A single normal query has to be scored.
         """
         kind = step % 4
         if kind == 2:
-            return Rows(support.normal, support.anomaly[:, :, :0]), query, None
+            return LabelledRows(support.normal, support.anomaly[:, :, :0]), query, None
         if kind == 3 and query.normal.shape[2] > 1:
             unlabelled = torch.cat([part[:, :, 1::2] for part in query], dim=2)
-            return support, Rows(*(part[:, :, ::2] for part in query)), unlabelled
+            return support, LabelledRows(*(part[:, :, ::2] for part in query)), unlabelled
         return support, query, None
 
-    def loss_with(self, support: Rows, query: Rows, unlabelled: Tensor | None) -> Tensor:
+    def loss_with(self, support: LabelledRows, query: LabelledRows, unlabelled: Tensor | None) -> Tensor:
         """[R], minus the smooth AUC of the queries."""
         return minus_smooth_auc(self.adapt_with(support, unlabelled), query).mean(-1)
 
     @torch.no_grad()
-    def fix_center(self, support: Rows, normal: Tensor) -> None:
+    def fix_center(self, support: LabelledRows, normal: Tensor) -> None:
         """The mean embedding of training normals at the initial weights (Alg. 1, line 2)."""
         describe = self.describer(support, None)
         described_support = _split(describe.support(), support.anomaly.shape[2])
         super().fix_center(described_support, describe(normal))
 
-    def describer(self, support: Rows, unlabelled: Tensor | None) -> Describer:
+    def describer(self, support: LabelledRows, unlabelled: Tensor | None) -> Describer:
         """What describes the rows of these tasks."""
         normal, anomaly = (part.clamp(-LARGEST, LARGEST) for part in support)
         others = None if unlabelled is None else unlabelled.clamp(-LARGEST, LARGEST)
@@ -157,5 +159,5 @@ def _thinned(rows: Tensor) -> Tensor:
     return rows[:, :, torch.linspace(0, n - 1, MOST_LABELLED, device=rows.device).round().long()]
 
 
-def _split(rows: Tensor, n_anomaly: int) -> Rows:
-    return Rows(rows[:, :, n_anomaly:], rows[:, :, :n_anomaly])
+def _split(rows: Tensor, n_anomaly: int) -> LabelledRows:
+    return LabelledRows(rows[:, :, n_anomaly:], rows[:, :, :n_anomaly])

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from oddshot.methods.contract import Method, Rows
+from oddshot.methods.contract import Method, LabelledRows
 from oddshot.methods.settings import require_at_least, require_dropout
 from oddshot.model.networks import Network
 
@@ -38,7 +38,7 @@ class Represented(Method):
         self.center: Tensor
         self.register_buffer("center", torch.zeros(replicas, self._center_size()))
 
-    def represent(self, support: Rows) -> Tensor:
+    def represent(self, support: LabelledRows) -> Tensor:
         """Task representation r (Eq. 1): [R, T, units]."""
         labelled = [nn.functional.pad(rows, (0, 1), value=float(y)) for y, rows in enumerate(support)]
         mean = self.f(torch.cat(labelled, dim=2)).mean(2, keepdim=True)
@@ -51,7 +51,7 @@ class Represented(Method):
         return z
 
     @torch.no_grad()
-    def fix_center(self, support: Rows, normal: Tensor) -> None:
+    def fix_center(self, support: LabelledRows, normal: Tensor) -> None:
         """The mean embedding of training normals at the initial weights (Alg. 1, line 2)."""
         # NOTE[PAPER] which support sets give r here is not stated: one episode's, of every training task.
         embedded = self.phi(normal, self.represent(support)).mean((1, 2))

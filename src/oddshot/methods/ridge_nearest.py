@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from oddshot.methods.contract import Method, Rows, ScoreFunction
+from oddshot.methods.contract import Method, LabelledRows, ScoreFunction
 from oddshot.methods.r2d2 import solve_ridge
 
 NEIGHBOURS = 10  # among unlabelled and normal rows, where there are unlabelled ones
@@ -47,11 +47,11 @@ class RidgeNearest(Method):
     def __init__(self, n_attributes: int, config: Any, replicas: int = 1) -> None:
         super().__init__(n_attributes, config, replicas)
 
-    def adapt(self, support: Rows) -> ScoreFunction:
+    def adapt(self, support: LabelledRows) -> ScoreFunction:
         """Ridge on the centred support, λ the mean diagonal of its Gram matrix; without anomalies, distance alone."""
         return self.adapt_with(support, None)
 
-    def adapt_with(self, support: Rows, unlabelled: Tensor | None) -> ScoreFunction:
+    def adapt_with(self, support: LabelledRows, unlabelled: Tensor | None) -> ScoreFunction:
         """With unlabelled rows the distance is the mean one to the ten nearest of these and the normal rows."""
         self.check_support(support)
         rows = support.joined().double()

@@ -6,7 +6,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from oddshot.methods.contract import Rows
+from oddshot.methods.contract import LabelledRows
 from oddshot.methods.embedded import Centered, EmbeddedConfig
 from oddshot.methods.settings import require_one_of
 
@@ -28,7 +28,7 @@ class SVDD(Centered):
     name = "svdd"
     config_type = SVDDConfig
 
-    def loss(self, support: Rows, query: Rows) -> Tensor:
+    def loss(self, support: LabelledRows, query: LabelledRows) -> Tensor:
         """[R], the mean squared distance of normal rows from the centre."""
         normal = support.normal
         if self.config.rows == "episode":

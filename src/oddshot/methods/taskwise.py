@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from oddshot.methods.contract import Rows, minus_smooth_auc
+from oddshot.methods.contract import LabelledRows, minus_smooth_auc
 from oddshot.model.networks import Network
 
 Weights = list[Tensor]  # one a layer, [R, T, in, out]
@@ -32,7 +32,7 @@ def shared_weights(network: Network, n_tasks: int) -> Weights:
     return [weight.unsqueeze(1).expand(-1, n_tasks, -1, -1) for weight in network.weights]
 
 
-def support_gradient(weights: Weights, center: Tensor, support: Rows) -> Weights:
+def support_gradient(weights: Weights, center: Tensor, support: LabelledRows) -> Weights:
     """Gradient of minus the smooth AUC of each task's support with respect to its own weights, within no_grad too."""
 
     def objective(weights: Weights) -> Tensor:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from oddshot.methods.contract import Distance, Method, Rows, ScoreFunction
+from oddshot.methods.contract import Distance, Method, LabelledRows, ScoreFunction
 from oddshot.methods.settings import require_positive
 from oddshot.model.projection import fit_projection, solve_S_N, to_unit_length
 
@@ -35,11 +35,11 @@ class WoNN(Method):
         self.register_buffer("center", torch.zeros(replicas, n_attributes))
 
     @torch.no_grad()
-    def fix_center(self, support: Rows, normal: Tensor) -> None:
+    def fix_center(self, support: LabelledRows, normal: Tensor) -> None:
         """The mean of the normal rows."""
         self.center.copy_(normal.mean((1, 2)))
 
-    def adapt(self, support: Rows) -> ScoreFunction:
+    def adapt(self, support: LabelledRows) -> ScoreFunction:
         """Eq. 3 on the attributes themselves; without anomalies, the largest quotient that Eq. 3 can give each row."""
         center = self.center[:, None, None]
         eta = (self.config.eta_floor + self.log_eta.exp()).unsqueeze(-1)
@@ -51,7 +51,7 @@ class WoNN(Method):
         offset = (center.double() @ W).squeeze(2)
         return Distance(None, None, W.to(support.normal.dtype), offset)
 
-    def span(self, score: ScoreFunction, support: Rows) -> tuple[Tensor, Tensor]:
+    def span(self, score: ScoreFunction, support: LabelledRows) -> tuple[Tensor, Tensor]:
         """As for every method; without anomalies, 0 and the score of a row four units away in every attribute."""
         if support.anomaly.shape[2] > 0:
             return super().span(score, support)

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from oddshot.data.episodes.mixing import Ints
 from oddshot.data.episodes.sampling import EpisodeSizes, Rule, TaskSet, draw_episode
-from oddshot.methods.contract import Rows
+from oddshot.methods.contract import LabelledRows
 from oddshot.training.drawing import Drawing
 from oddshot.training.stepping import Recordings
 
@@ -42,7 +42,7 @@ class Episodes:
             on_cuda = device.type == "cuda"
             self._draw_on_device = Recordings(drawing, noise, on_refusal=drawing.renew_noise) if on_cuda else drawing
 
-    def draw(self, tasks: Sequence[Ints], rngs: Sequence[np.random.Generator]) -> tuple[Rows, Rows]:
+    def draw(self, tasks: Sequence[Ints], rngs: Sequence[np.random.Generator]) -> tuple[LabelledRows, LabelledRows]:
         """Support and query of one episode a task. tasks: R arrays [T] of task numbers."""
         if self.rule == "published":
             rows = self._fixed_rows(tasks)
@@ -54,7 +54,7 @@ class Episodes:
         parts = rows.split(
             [sizes.support_normal, sizes.support_anomaly, sizes.query_normal, sizes.query_anomaly], dim=2
         )
-        return Rows(parts[0], parts[1]), Rows(parts[2], parts[3])
+        return LabelledRows(parts[0], parts[1]), LabelledRows(parts[2], parts[3])
 
     def _fixed_rows(self, tasks: Sequence[Ints]) -> Tensor:
         """[R, T, n, M] where every episode of a task has the same rows: they are mixed only once."""
@@ -114,7 +114,7 @@ def validation_episodes(
     device: torch.device,
     streams: Sequence[np.random.SeedSequence],
     least: int = 64,
-) -> tuple[Rows, Rows]:
+) -> tuple[LabelledRows, LabelledRows]:
     """Fixed episodes, at least `least` in all: several a task where there are few tasks and rows are drawn."""
     repeats = 1 if rule == "published" else -(-least // len(pools[0]))
     tasks = [np.tile(np.arange(len(pool)), repeats) for pool in pools]

@@ -11,7 +11,7 @@ from oddshot.decisions.calibration import Calibration, learn_calibration
 from oddshot.decisions.familiarity import Familiarity, learn_familiarity
 from oddshot.decisions.held_out import HeldOut, score_episodes
 from oddshot.errors import InputError
-from oddshot.methods.contract import Method, Rows
+from oddshot.methods.contract import LabelledRows, Method
 from oddshot.training import Episodes
 
 LEAST_EPISODES = 128  # of every size of support: several a task where there are few tasks
@@ -21,7 +21,7 @@ LEAST_UNLABELLED, MOST_UNLABELLED = 20, 200
 
 
 class Size(NamedTuple):
-    """Rows of an episode: support, unlabelled normal and anomalous rows, query."""
+    """LabelledRows of an episode: support, unlabelled normal and anomalous rows, query."""
 
     normal: int
     anomaly: int
@@ -105,5 +105,5 @@ def _draw(
         normal, more = query.normal[:, :, : size.query_normal], query.normal[:, :, size.query_normal :]
         anomaly, odd = query.anomaly[:, :, : size.query_anomaly], query.anomaly[:, :, size.query_anomaly :]
         unlabelled = torch.cat([more, odd], dim=2) if size.unlabelled > 0 else None
-        parts.append(score_episodes(method, support, unlabelled, Rows(normal, anomaly)))
+        parts.append(score_episodes(method, support, unlabelled, LabelledRows(normal, anomaly)))
     return parts

@@ -16,7 +16,7 @@ from oddshot.data.episodes.splits import split_tasks
 from oddshot.data.task import ANOMALY, NORMAL, Task
 from oddshot.errors import InputError
 from oddshot.methods import find_method
-from oddshot.methods.contract import Method, Rows
+from oddshot.methods.contract import LabelledRows, Method
 from oddshot.methods.ensemble import Ensemble, split_replicas, usual_scores
 from oddshot.model.device import resolve_device
 from oddshot.storage.model_file import HALF_WAY, Model
@@ -110,7 +110,7 @@ def fit_encoding(tasks: Sequence[Task]) -> Encoding:
 
 
 @torch.no_grad()
-def find_threshold(method: Method, support: Rows, query: Rows) -> float:
+def find_threshold(method: Method, support: LabelledRows, query: LabelledRows) -> float:
     """The fraction of `method.span` that best parts normal from anomalous queries (balanced accuracy)."""
     score = method.adapt(support)
     low, high = (end.unsqueeze(-1) for end in method.span(score, support))

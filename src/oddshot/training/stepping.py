@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from oddshot.methods.contract import Method, Rows
+from oddshot.methods.contract import LabelledRows, Method
 from oddshot.training.ranks import Ranks
 
 WARM_UP = 3  # steps before a recording, as CUDA graphs need
@@ -32,7 +32,7 @@ class Stepper:
         elif on_cuda:
             self.run = Recordings(self._step, noise, self._forget_gradients, self._renew_noise)
 
-    def __call__(self, support: Rows, query: Rows) -> Tensor:
+    def __call__(self, support: LabelledRows, query: LabelledRows) -> Tensor:
         """One step. Returns the loss before it, [R]."""
         support, query, unlabelled = self.method.rehearse(support, query, self.steps)
         self.steps += 1
@@ -65,7 +65,7 @@ class Stepper:
 
     def _loss(self, inputs: Sequence[Tensor]) -> Tensor:
         unlabelled = inputs[4] if len(inputs) > 4 else None
-        return self.method.loss_with(Rows(*inputs[:2]), Rows(*inputs[2:4]), unlabelled)
+        return self.method.loss_with(LabelledRows(*inputs[:2]), LabelledRows(*inputs[2:4]), unlabelled)
 
     def _draw_noise_around(self, before: int, after: int) -> None:
         for network in self.method.networks:

@@ -5,13 +5,13 @@ import copy
 import torch
 from torch import Tensor
 
-from oddshot.methods.contract import Method, Rows
+from oddshot.methods.contract import LabelledRows, Method
 from oddshot.model.auc import exact_auc
 from oddshot.training.stepping import Recording
 
 
 @torch.no_grad()
-def evaluate(method: Method, support: Rows, query: Rows) -> tuple[Tensor, Tensor]:
+def evaluate(method: Method, support: LabelledRows, query: LabelledRows) -> tuple[Tensor, Tensor]:
     """AUC of every task, [R, T] each: strict (Eq. 8), and with ties as a half."""
     method.eval()
     score = method.adapt(support)
@@ -22,7 +22,7 @@ def evaluate(method: Method, support: Rows, query: Rows) -> tuple[Tensor, Tensor
 class Validator:
     """The validation AUC of every replica, [R], on episodes that stay the same."""
 
-    def __init__(self, method: Method, support: Rows, query: Rows) -> None:
+    def __init__(self, method: Method, support: LabelledRows, query: LabelledRows) -> None:
         self.method, self.support, self.query = method, support, query
         on_cuda = support.normal.device.type == "cuda"
         self.recording = Recording(self._auc) if on_cuda else None

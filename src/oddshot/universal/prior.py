@@ -5,7 +5,7 @@ import math
 import torch
 from torch import Tensor
 
-from oddshot.methods.contract import Rows
+from oddshot.methods.contract import LabelledRows
 
 LATENT, CLUSTERS, HIDDEN = 12, 6, 24  # largest numbers of latent dimensions, clusters and hidden units of a task
 LARGEST = 30.0  # z-scored values beyond are cut
@@ -43,7 +43,7 @@ class Prior:
         query_normal: int,
         query_anomaly: int,
         whole: float = WHOLE,
-    ) -> tuple[Rows, Rows, Tensor | None]:
+    ) -> tuple[LabelledRows, LabelledRows, Tensor | None]:
         """Support, query and unlabelled rows (None for 0 of them) of new tasks, z-scored: [1, T, n, M] each.
 
         whole: the share of the tasks that are scaled by all of their rows, not by those that the user has.
@@ -52,8 +52,10 @@ class Prior:
         normals, anomalies, alive = self.tasks(
             n_tasks, normal + query_normal + unlabelled, anomaly + query_anomaly + hidden
         )
-        support = Rows(normals[:, :normal], anomalies[:, :anomaly])
-        query = Rows(normals[:, normal : normal + query_normal], anomalies[:, anomaly : anomaly + query_anomaly])
+        support = LabelledRows(normals[:, :normal], anomalies[:, :anomaly])
+        query = LabelledRows(
+            normals[:, normal : normal + query_normal], anomalies[:, anomaly : anomaly + query_anomaly]
+        )
         others = self._contaminated(normals[:, normal + query_normal :], anomalies[:, anomaly + query_anomaly :])
         seen = torch.cat([*support, others], dim=1)
         everyone = torch.cat([normals, anomalies[:, : max(1, anomalies.shape[1] // 4)]], dim=1)
@@ -62,7 +64,7 @@ class Prior:
         def scaled(rows: Tensor) -> Tensor:
             return (((rows - mean) / spread).clamp(-LARGEST, LARGEST) * alive).unsqueeze(0)
 
-        support, query = (Rows(*(scaled(rows) for rows in part)) for part in (support, query))
+        support, query = (LabelledRows(*(scaled(rows) for rows in part)) for part in (support, query))
         return support, query, scaled(others) if unlabelled else None
 
     def tasks(self, n_tasks: int, n_normal: int, n_anomaly: int) -> tuple[Tensor, Tensor, Tensor]:
@@ -85,7 +87,7 @@ class Prior:
         return x[:, :n_normal], x[:, n_normal:], alive
 
     def _latent_rows(self, kind: Tensor, n_normal: int, n_anomaly: int) -> tuple[Tensor, Tensor]:
-        """Rows of clusters in a latent space, [T, n, LATENT] and [T, a, LATENT]."""
+        """LabelledRows of clusters in a latent space, [T, n, LATENT] and [T, a, LATENT]."""
         T = len(kind)
         n_clusters = 1 + torch.floor(self._random(T, 1) * (CLUSTERS - 1))
         exists = (torch.arange(CLUSTERS, device=self.device) < n_clusters).float()

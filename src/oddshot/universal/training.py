@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from oddshot.methods.contract import Rows
+from oddshot.methods.contract import LabelledRows
 from oddshot.methods.relative import Relative, RelativeConfig
 from oddshot.model.auc import smooth_auc
 from oddshot.universal.prior import Prior
@@ -76,14 +76,14 @@ def _draw(
     generator: torch.Generator,
     n_tasks: int,
     prior_of: Callable[[int, torch.Generator], Prior],
-) -> tuple[Rows, Rows, Tensor | None]:
+) -> tuple[LabelledRows, LabelledRows, Tensor | None]:
     width = int(rng.choice(WIDTHS))
     n_tasks = max(8, min(n_tasks, n_tasks * 24 // width))
     normal, anomaly, unlabelled = (int(rng.choice(sizes)) for sizes in (NORMAL, ANOMALY, UNLABELLED))
     return prior_of(width, generator).episodes(n_tasks, normal, anomaly, unlabelled, *QUERY)
 
 
-def _loss(model: Relative, support: Rows, query: Rows, unlabelled: Tensor | None) -> Tensor:
+def _loss(model: Relative, support: LabelledRows, query: LabelledRows, unlabelled: Tensor | None) -> Tensor:
     scores = model.adapt_with(support, unlabelled)(query.joined())
     n = query.normal.shape[2]
     return -smooth_auc(scores[..., :n], scores[..., n:]).mean()
