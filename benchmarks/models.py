@@ -10,7 +10,7 @@ from oddshot.data.encoding import Encoding
 from oddshot.detector import FewShotDetector
 from oddshot.methods.contract import LabelledRows
 from oddshot.methods.eigen import Eigen, EigenConfig
-from oddshot.storage.model_file import HALF_WAY, Model
+from oddshot.storage.model_file import DEFAULT_THRESHOLD, Model
 
 M = 21
 
@@ -22,7 +22,7 @@ def untrained_model(n_attributes: int = M, **settings: Any) -> Model:
     method.initialise([torch.Generator().manual_seed(0)])
     rows = torch.from_numpy(rng.normal(size=(1, 8, 6, n_attributes)).astype(np.float32))
     method.fix_center(LabelledRows(rows[:, :, :5], rows[:, :, 5:]), rows)
-    return Model(method.eval(), Encoding.fit([rng.normal(size=(1000, n_attributes))]), HALF_WAY)
+    return Model(method.eval(), Encoding.fit([rng.normal(size=(1000, n_attributes))]), DEFAULT_THRESHOLD)
 
 
 def support(n: int = 6, n_attributes: int = M) -> tuple[NDArray[np.float64], NDArray[np.int8]]:

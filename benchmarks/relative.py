@@ -7,7 +7,7 @@ from benchmarks.models import support, untrained_model
 from benchmarks.timing import Verdict, in_turn
 from oddshot.detector import FewShotDetector
 from oddshot.methods.relative import Relative, RelativeConfig
-from oddshot.storage.model_file import HALF_WAY, Model
+from oddshot.storage.model_file import DEFAULT_THRESHOLD, Model
 
 ROWS, UNLABELLED = 50_000, 200
 
@@ -15,7 +15,7 @@ ROWS, UNLABELLED = 50_000, 200
 def untrained_relative(n_attributes: int) -> Model:
     method = Relative(n_attributes, RelativeConfig())
     method.initialise([torch.Generator().manual_seed(0)])
-    return Model(method.eval(), untrained_model(n_attributes).encoding, HALF_WAY)
+    return Model(method.eval(), untrained_model(n_attributes).encoding, DEFAULT_THRESHOLD)
 
 
 def compare(n_attributes: int) -> list[Verdict]:

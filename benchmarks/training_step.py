@@ -52,7 +52,7 @@ def training_step(n_tasks: int, *, bf16: bool = False) -> Callable[[], None]:
     draw = drawing(n_tasks)
     method = Eigen(M, CONFIG)
     method.initialise([torch.Generator().manual_seed(0)])
-    method.set_noise(torch.Generator().manual_seed(0))
+    method.set_dropout_noise(torch.Generator().manual_seed(0))
     method.train()
     optimizer = torch.optim.Adam(method.parameters(), lr=1e-3)
 

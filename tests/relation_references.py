@@ -13,7 +13,6 @@ import numpy as np
 from tests.references import feed_forward
 
 LARGEST, TINY = 1e9, 1e-6
-UNSEEN = LARGEST  # a distance to nothing
 KNOTS, REACH, FINEST = 64, 30.0, 0.3
 GRID = np.linspace(-np.log(1 + REACH / FINEST), np.log(1 + REACH / FINEST), KNOTS)  # of squash(off / FINEST)
 
@@ -168,7 +167,7 @@ class TaskRows:
         """[10], before any squashing."""
         to_normal = [self.distance(x, row) for row in self.seen_normals(own)]
         to_anomaly = [self.distance(x, row) for row in self.seen_anomalies(own)]
-        near = min([*to_normal, UNSEEN])
+        near = min(to_normal, default=0.0)  # 0 where there is none
         out = [near, sum(to_normal) / max(len(to_normal), 1)]
         out += [min(to_anomaly), near / (min(to_anomaly) + 1e-3)] if to_anomaly else [0.0, 0.0]
         out += [self.length(x), self.length(x - self.center), self.towards_anomaly(x, own)]
@@ -180,21 +179,25 @@ class TaskRows:
         return self.mean_product(x - self.center, towards) / self.length(towards)
 
     def background_distances(self, x, own=None):
-        """Of the nearest background row, and two soft minima, all in units of what is usual."""
-        distances = [self.distance(x, row) / self.usual for row in self.seen_background(own)] or [UNSEEN / self.usual]
+        """Of the nearest background row, and two soft minima, in bandwidths."""
+        distances = [self.distance(x, row) / self.bandwidth for row in self.seen_background(own)]
+        if not distances:
+            return [0.0, 0.0, 0.0]
         soft = [-np.log(sum(np.exp(-k * d) for d in distances) / len(distances)) / k for k in (1, 4)]
         return [min(distances), *soft]
 
     @cached_property
-    def usual(self):
-        """The lower median of the distances from each background row to the nearest other one."""
+    def bandwidth(self):
+        """The lower median of the distances from each background row to the nearest other one; 1 for a single row."""
+        if len(self.background) == 1:
+            return 1.0
         nearest = []
         for k, row in enumerate(self.background, len(self.anomaly)):
-            nearest.append(min([self.distance(row, other) for other in self.seen_background(k)], default=UNSEEN))
+            nearest.append(min(self.distance(row, other) for other in self.seen_background(k)))
         return min(max(sorted(nearest)[(len(nearest) - 1) // 2], 1e-3), LARGEST)
 
     @cached_property
-    def usual_figures(self):
+    def background_features(self):
         """Mean and spread of each figure over the background rows, none of which sees itself."""
         each = [squash(self.figures(row, k)) for k, row in enumerate(self.background, len(self.anomaly))]
         mean = sum(each) / len(each)
@@ -202,8 +205,10 @@ class TaskRows:
         return mean, np.sqrt(variance + 0.05**2)
 
     def described_figures(self, x, own=None):
-        """[20]: figures, then how unusual each is."""
-        figures, (mean, spread) = squash(self.figures(x, own)), self.usual_figures
+        """[20]: figures, then how unusual each is, which a single background row does not tell."""
+        if len(self.background) == 1:
+            return np.array([*squash(self.figures(x, own)), *np.zeros(10)])
+        figures, (mean, spread) = squash(self.figures(x, own)), self.background_features
         return np.array([*figures, *squash((figures - mean) / spread)])
 
     def facts(self, own=None):

@@ -223,7 +223,7 @@ def test_a_method_that_uses_unlabelled_rows_gets_them():
     rows = model.encoding.transform(X)
     support = support_rows(rows[:10], y[:10], torch.device("cpu"))
     with torch.no_grad():
-        score = model.method.adapt_with(support, torch.from_numpy(rows[10:])[None, None])
+        score = model.method.adapt(support, torch.from_numpy(rows[10:])[None, None])
         expected = score(torch.from_numpy(model.encoding.transform(numbers(8)))[None, None])[0, 0]
     np.testing.assert_allclose(fitted.score_samples(numbers(8)), expected, rtol=1e-4)
     table = FewShotDetector(model).fit(named(X), y)

@@ -3,45 +3,35 @@
 import json
 import warnings
 from collections.abc import Callable, Mapping
-from itertools import pairwise
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-import torch
+import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
-from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
-from torch import Tensor
 
-from oddshot.adapted.chunks import adapt_task, as_rows, device_of, sample_unlabelled, score_rows, support_rows
-from oddshot.adapted.explanation import Explanation, contributions, fixed_orders, nearest
+from oddshot.adapted.explanation import Explanation
 from oddshot.adapted.onnx_export import write_onnx
-from oddshot.adapted.suggestion import choose_rows
+from oddshot.adapted.task import AdaptedTask, check_labels, require_calibration, sample_unlabelled
 from oddshot.data.encoding import Encoding
 from oddshot.data.files import write_bytes
-from oddshot.data.tables.frames import as_table
+from oddshot.data.tables.frames import as_table, take_rows
 from oddshot.data.tables.stacking import stack
 from oddshot.data.task import ANOMALY, NORMAL, UNLABELLED
-from oddshot.decisions.calibration import Calibration, Decision, check_rate
-from oddshot.decisions.evidence import gather_evidence
-from oddshot.decisions.familiarity import RARE
-from oddshot.errors import InputError, OddshotError
-from oddshot.methods.compiled import Folded, fold
-from oddshot.methods.contract import LabelledRows, Method
-from oddshot.storage.detector_file import Fitted, from_bytes, to_bytes
+from oddshot.decisions.calibration import check_rate
+from oddshot.errors import InputError, OddshotError, file_error
+from oddshot.methods.compiled import CompiledNetwork
+from oddshot.storage.detector_file import DetectorRecord, from_bytes, to_bytes
 from oddshot.storage.model_file import Model
 from oddshot.universal.shipped import load_universal
 
-BLOCK_ROWS = 1 << 16  # encoded and scored at a time: no second copy of a large X
-
-
-class NoCalibration(InputError, AttributeError):
-    """A detector without calibration has no predict_proba: hasattr must tell so, as scikit-learn expects."""
+MAX_BLOCK_ROWS = 1 << 16  # encoded and scored at a time: no second copy of a large X
 
 
 class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -49,18 +39,39 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    model : Model or None
-        What `meta_train` learned or `load_model` read. Without one it is the model that ships with the package, which
-        takes any table (docs/universal.md).
-    false_positive_rate : float from 0.001 to 0.5, or None
-        The share of normal rows that `predict` may call anomalies, on average over tasks. Without one, a row is an
+    model : Model, optional
+        What `meta_train` learned or `load_model` read; by default the model that ships with the package, which takes
+        any table (docs/universal.md).
+    false_positive_rate : float from 0.001 to 0.5, optional
+        The share of normal rows that `predict` may call anomalies, on average over tasks; by default a row is an
         anomaly where its probability is above 1/2.
 
     Attributes
     ----------
-    classes_ : [2], the labels of normal and anomalous rows. threshold_ : the score above which a row is an anomaly.
-    encoding_ : how columns become numbers. familiarity_ : the share of the tasks held out in training that are at least
-    as far from the training tasks as this one, from 1 to 0 (None where the model cannot tell); below 0.001 `fit` warns.
+    task_ : AdaptedTask
+        The adapted task: encoding, score and decision on encoded rows.
+    classes_ : ndarray of shape (2,)
+        The labels of normal and anomalous rows.
+    threshold_ : float
+        The score above which a row is an anomaly.
+    encoding_ : Encoding
+        How columns become numbers.
+    familiarity_ : float or None
+        The share of the tasks held out in training that are at least as far from the training tasks as this one, from 1
+        to 0; None where the model cannot tell. `fit` warns if it is below 0.001.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from oddshot import FewShotDetector
+    >>> X = np.random.default_rng(0).normal(size=(100, 4))
+    >>> X[:10] += 6                                          # ten anomalies
+    >>> y = np.full(100, -1)
+    >>> y[0], y[50:55] = 1, 0                                # one of them and five normal rows are labelled
+    >>> detector = FewShotDetector().fit(X, y)
+    >>> scores = detector.score_samples(X)
+    >>> bool(scores[1:10].min() > scores[55:].max())
+    True
     """
 
     def __init__(self, model: Model | None = None, false_positive_rate: float | None = None) -> None:
@@ -68,137 +79,189 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.false_positive_rate = false_positive_rate
 
     def fit(self, X: Any, y: ArrayLike) -> Self:
-        """Adapt to a task. X: [n, M] rows; y: [n], 1 = anomaly, 0 = normal, -1 = unlabelled.
+        """Adapt to a task.
 
-        Unlabelled rows help where the method uses them, as `relative` does; of more than 1,000 of them it looks at
-        1,000 drawn at random, always the same ones for the same y. Other pairs of numbers are taken as scikit-learn
-        does: the larger one is the anomaly.
+        Parameters
+        ----------
+        X : array, pandas or polars frame, Arrow table, dict of columns; n rows
+            Labelled and unlabelled rows of the task.
+        y : array of shape (n,)
+            1 = anomaly, 0 = normal, -1 = unlabelled. Other pairs of numbers are taken as scikit-learn does: the larger
+            one is the anomaly. Unlabelled rows help where the method uses them, as `relative` does; of more than 1,000
+            of them 1,000 are drawn at random, the same ones for the same y.
+
+        Returns
+        -------
+        FewShotDetector
+            This detector.
+
+        Raises
+        ------
+        InputError
+            If no row is labelled normal, or rows or labels cannot be read.
         """
         X = self._check(X, reset=True)
         labels = self._encode_labels(y)
         if len(labels) != len(X):
             raise InputError(f"X has {len(X)} rows and y has {len(labels)} labels")
-        if not (labels == NORMAL).any():
-            raise InputError(
-                f"the support has only one class: {int((labels == ANOMALY).sum())} anomalies and no normal row; "
-                "at least one row labelled normal is needed"
-            )
-        labelled = np.flatnonzero(labels != UNLABELLED)
-        self._support_numbers, self._support_labels = labelled, labels[labelled]
-        self._labelled, self._unlabelled = _take(X, labelled), _take(X, sample_unlabelled(labels))
-        self._adapt(self._labelled, labels[labelled], self._unlabelled)
+        check_labels(labels)
+        self.task_ = AdaptedTask.from_table(self._given_model(), X, labels, self.false_positive_rate)
+        self._labelled, self._unlabelled = take_rows(X, self.task_.row_numbers), take_rows(X, sample_unlabelled(labels))
+        if self.task_.notice:
+            warnings.warn(self.task_.notice, stacklevel=2)
         return self
 
+    @property
+    def threshold_(self) -> float:
+        """The score above which a row is an anomaly."""
+        return self.task_.threshold
+
+    @property
+    def encoding_(self) -> Encoding:
+        """How columns become numbers."""
+        return self.task_.encoding
+
+    @property
+    def familiarity_(self) -> float | None:
+        """The share of held-out tasks at least as far from the training tasks as this one."""
+        return None if self.task_.familiarity is None else self.task_.familiarity.share
+
     def score_samples(self, X: Any) -> NDArray[np.float64]:
-        """Anomaly scores, [n], higher = more anomalous: with the paper's method a(x|S) of Eq. 2, never below 0."""
+        """Anomaly scores, higher = more anomalous; with the paper's method a(x|S) of Eq. 2, never below 0.
+
+        Parameters
+        ----------
+        X : as in `fit`, n rows with the same columns
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
         check_is_fitted(self)
         X = self._check(X, reset=False)
-        blocks = [slice(top, top + BLOCK_ROWS) for top in range(0, max(len(X), 1), BLOCK_ROWS)]
-        return np.concatenate(
-            [self.score_encoded(self.encoding_.transform(X[rows], "X", rows.start + 1)) for rows in blocks]
-        )
-
-    def score_encoded(self, rows: NDArray[np.float32]) -> NDArray[np.float64]:
-        """Scores of rows that `encoding_` has turned into numbers, [n, n_attributes] -> [n]."""
-        return score_rows(self._folded or self._score, rows, device_of(self._method))
+        blocks = [slice(top, top + MAX_BLOCK_ROWS) for top in range(0, max(len(X), 1), MAX_BLOCK_ROWS)]
+        task = self.task_
+        return np.concatenate([task.score_encoded(task.encode(X[rows], "X", rows.start + 1)) for rows in blocks])
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """a(x|S) minus the threshold, [n]: higher = more anomalous, above 0 = predicted anomaly."""
+        """Scores minus the threshold: higher = more anomalous, above 0 = predicted anomaly.
+
+        Parameters
+        ----------
+        X : as in `fit`, n rows with the same columns
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
         return self.score_samples(X) - self.threshold_
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """1 = anomaly, 0 = normal, [n]."""
+        """1 for anomalies, 0 for normal rows.
+
+        Parameters
+        ----------
+        X : as in `fit`, n rows with the same columns
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
         decided = self.decision_function(X) > 0
         labels: NDArray[Any] = self.classes_[decided.astype(int)]
         return labels
 
     @property
     def predict_proba(self) -> Callable[[Any], NDArray[np.float64]]:
-        """predict_proba(X): the probability of each class, [n, 2], were normal and anomalous rows equally frequent.
+        """predict_proba(X): the probability of each class, if normal and anomalous rows were equally frequent.
 
-        Where a share s of all rows are anomalies, the odds are s / (1 - s) times as large. It was learned on tasks held
+        If a share s of all rows are anomalies, the odds are s / (1 − s) times as large. It was learned on tasks held
         out in training: a detector whose model has no calibration does not have this method.
+
+        Parameters
+        ----------
+        X : as in `fit`, n rows with the same columns
+
+        Returns
+        -------
+        ndarray of shape (n, 2)
         """
-        self._calibration_for("predict_proba")
+        require_calibration(self._given_model(), "predict_proba")
         return self._predict_proba
 
-    def probability_of(self, scores: NDArray[np.float64]) -> NDArray[np.float64] | None:
-        """The probability of an anomaly for each score of this task, [n]; None without a calibration."""
-        return None if self._decision is None else self._decision.probability(scores)
-
-    def false_positive_rate_of(self, threshold: float) -> float | None:
-        """The share of normal rows expected above a score, from 0.001 to 0.5; None without a calibration."""
-        return None if self._decision is None else self._decision.rate(threshold)
-
-    def project_encoded(self, rows: NDArray[np.float32]) -> NDArray[np.float64] | None:
-        """Where encoded rows lie in the projected space, seen from the centre (Fig. 2c): [n, K]; None without one."""
-        project = getattr(self._score, "project", None)
-        if project is None:
-            return None
-        with torch.no_grad():
-            projected: NDArray[np.float64] = project(as_rows(rows, device_of(self._method)))[0, 0].cpu().numpy()
-        return projected
-
     def explain(self, X: Any, neighbours: int = 5) -> Explanation:
-        """Why rows have their scores: what each column adds, and the nearest labelled rows (so many at most).
+        """Why rows have their scores: what each column adds, and the nearest labelled rows.
 
-        A column's contribution is what the score rises when its value in the nearest normal support row is replaced by
+        A column's contribution is the rise of the score when its value in the nearest normal support row is replaced by
         the row's own, averaged over four fixed orders of the columns and their reverses. It costs as much as scoring
         eight times as many rows as there are columns, for each row; beside X, encoded, and the result it takes 16 MiB.
+
+        Parameters
+        ----------
+        X : as in `fit`, n rows with the same columns
+        neighbours : int, default=5
+            How many labelled rows to name, at most.
+
+        Returns
+        -------
+        Explanation
         """
         check_is_fitted(self)
-        rows = self.encoding_.transform(self._check(X, reset=False), "X")
-        near, distances = nearest(rows, self._support, min(neighbours, len(self._support)))
-        normal = np.flatnonzero(self._support_labels == NORMAL)
-        baseline = normal[nearest(rows, self._support[normal], 1)[0][:, 0]]
-        ends = np.cumsum([0, *(len(encoder.names) for encoder in self.encoding_.encoders)]).tolist()
-        groups = [slice(*pair) for pair in pairwise(ends)]
-        added, score, start = contributions(
-            self.score_encoded, rows, self._support[baseline], groups, fixed_orders(len(groups))
-        )
-        names, numbers = tuple(encoder.name for encoder in self.encoding_.encoders), self._support_numbers
-        return Explanation(names, added, score, start, numbers[baseline], numbers[near], distances)
+        return self.task_.explain(self.task_.encode(self._check(X, reset=False), "X"), neighbours)
 
     def suggest(self, X: Any, n: int = 1) -> NDArray[np.int64]:
-        """The numbers of n rows of X to label next, the one that is asked for first at the front.
+        """The numbers of n rows of X to label next, the most useful one first.
 
-        Those of which the detector is least sure, far from labelled rows and from each other. Fit again with their
-        labels. results/universal/DECISIONS.md shows what a label chosen so gains.
+        They are those of which the detector is least certain, far from labelled rows and from each other. Fit again
+        with their labels. results/universal/DECISIONS.md shows what a label chosen so gains.
+
+        Parameters
+        ----------
+        X : as in `fit`, rows with the same columns
+        n : int, default=1
+
+        Returns
+        -------
+        ndarray of shape (n,)
         """
         check_is_fitted(self)
         if not isinstance(n, int | np.integer) or n < 1:
             raise InputError(f"n is {n!r}; it must be a whole number from 1 up")
-        rows = self.encoding_.transform(self._check(X, reset=False), "X")
-        return self.suggest_encoded(rows, self.score_encoded(rows), int(n))
-
-    def suggest_encoded(self, rows: NDArray[np.float32], scores: NDArray[np.float64], n: int) -> NDArray[np.int64]:
-        """`suggest` for encoded rows whose scores are known: [N, n_attributes], [N] -> [n]."""
-        p = self.probability_of(scores)
-        if p is None:  # as sure as a score is far from the threshold, among these scores
-            beyond = scores - self.threshold_
-            p = expit(beyond / (float(np.median(np.abs(beyond))) or 1.0))
-        return choose_rows(rows, p, self._support, n)
+        rows = self.task_.encode(self._check(X, reset=False), "X")
+        return self.task_.suggest(rows, self.task_.score_encoded(rows), int(n))
 
     def export_onnx(self, path: str | Path) -> None:
-        """Write the adapted scorer as an ONNX file, checked with onnxruntime; where its scores differ, nothing.
+        """Write the adapted scorer to an ONNX file, checked with onnxruntime; if its scores differ, nothing is written.
 
         Input `rows`: [n, n_attributes] in float32, as `encoding_.transform` gives them. Output `scores`: [n] in
         float64, as of `score_samples`. Its metadata hold the `threshold` and, as JSON, the names of the `attributes`.
+
+        Parameters
+        ----------
+        path : str or Path
+            Where to write it; an existing file is replaced.
         """
         check_is_fitted(self)
-        if not isinstance(self._folded, Folded):
+        task = self.task_
+        if not isinstance(task.compiled, CompiledNetwork):
             raise InputError(
-                f"method {self._method.name!r} cannot be exported: its scores are more than a network's "
+                f"method {task.model.method.name!r} cannot be exported: its scores are more than a network's "
                 "(train --method eigen)"
             )
-        rows = np.random.default_rng(0).normal(size=(1000, self.encoding_.n_attributes)).astype(np.float32)
-        facts = {"threshold": repr(self.threshold_), "attributes": json.dumps(self.encoding_.names)}
-        write_onnx(path, self._folded, facts, rows, self.score_encoded(rows))
+        rows = np.random.default_rng(0).normal(size=(1000, task.encoding.n_attributes)).astype(np.float32)
+        facts = {"threshold": repr(task.threshold), "attributes": json.dumps(task.encoding.names)}
+        write_onnx(path, task.compiled, facts, rows, task.score_encoded(rows))
 
     def save(self, path: str | Path) -> None:
-        """Write the fitted detector as one file for `load_detector`: the model, and the rows it was adapted with."""
+        """Write the fitted detector to one file for `load_detector`: the model, and the rows it was adapted with.
+
+        Parameters
+        ----------
+        path : str or Path
+            Where to write it; an existing file is replaced.
+        """
         check_is_fitted(self)
-        write_bytes(Path(path), to_bytes(self._fitted()))
+        write_bytes(Path(path), to_bytes(self._record()))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -206,65 +269,26 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.allow_nan = True  # a missing value
         return tags
 
-    def _adapt(self, X: Any, labels: NDArray[np.int8], unlabelled: Any) -> None:
-        model = self._given_model()
-        self.encoding_ = model.encoding or Encoding.fit([X] if len(unlabelled) == 0 else [X, unlabelled])
-        self._method: Method = model.method
-        self._support = rows = self.encoding_.transform(X, where="support")
-        support = support_rows(rows, labels, device_of(self._method))
-        others = None
-        if self._method.uses_unlabelled and len(unlabelled) > 0:
-            others = as_rows(self.encoding_.transform(unlabelled, where="unlabelled rows"), device_of(self._method))
-        self._score, self.threshold_ = adapt_task(self._method, support, model.threshold, others)
-        self._folded = fold(self._score)
-        self._decide(support, others)
+    def __sklearn_is_fitted__(self) -> bool:
+        return "task_" in vars(self)
 
-    def _decide(self, support: LabelledRows, unlabelled: Tensor | None) -> None:
-        """What the scores of this task mean, and whether the model knows such tasks."""
-        rate, model = check_rate(self.false_positive_rate), self._given_model()
-        self._decision: Decision | None = None
-        self.familiarity_: float | None = None
-        if rate is not None:
-            self._calibration_for("false_positive_rate")
-        if model.calibration is None and model.familiarity is None:
-            return
-        evidence = gather_evidence(self._score, support, unlabelled)
-        if model.calibration is not None:
-            self._decision = model.calibration.decide(evidence)
-            self.threshold_ = self._decision.threshold(rate)
-        judged = None if model.familiarity is None else model.familiarity.judge(evidence)
-        if judged is not None:
-            self.familiarity_, distance = judged
-            if self.familiarity_ < RARE:
-                warnings.warn(
-                    f"the model knows no such task: the support lies {distance:.1f} times as far from the training "
-                    "tasks as is usual for new ones; its scores may tell little",
-                    stacklevel=4,
-                )
-
-    def _fitted(self) -> Fitted:
-        return Fitted(
+    def _record(self) -> DetectorRecord:
+        return DetectorRecord(
             self._given_model(),
             check_rate(self.false_positive_rate),
             self._labelled,
             self._unlabelled,
-            self._support_labels,
-            self._support_numbers,
+            self.task_.labels,
+            self.task_.row_numbers,
             self.classes_,
         )
 
     def _given_model(self) -> Model:
         return load_universal() if self.model is None else self.model
 
-    def _calibration_for(self, wish: str) -> Calibration:
-        calibration = self._given_model().calibration
-        if calibration is None:
-            raise NoCalibration(f"{wish} needs a calibration, and the model has none; train it again")
-        return calibration
-
     def _predict_proba(self, X: Any) -> NDArray[np.float64]:
-        p = self.probability_of(self.score_samples(X))
-        assert p is not None
+        p = self.task_.decide(self.score_samples(X)).probabilities
+        assert p is not None  # the model has a calibration
         return np.column_stack([1 - p, p])
 
     def _encode_labels(self, y: ArrayLike) -> NDArray[np.int8]:
@@ -305,24 +329,49 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def load_detector(path: str | Path) -> FewShotDetector:
-    """Read a file that `FewShotDetector.save` wrote and adapt again: on the same machine it gives the same scores."""
+    """Read a fitted detector and adapt again: on the same machine it gives the same scores.
+
+    Parameters
+    ----------
+    path : str or Path
+        A file that `FewShotDetector.save` or the app wrote.
+
+    Returns
+    -------
+    FewShotDetector
+
+    Raises
+    ------
+    FileError
+        If the file cannot be read.
+    ModelFileError
+        If it is damaged, of another program, or written by a newer version.
+
+    Examples
+    --------
+    >>> import tempfile, numpy as np, oddshot
+    >>> X, y = np.random.default_rng(0).normal(size=(6, 3)), np.array([0, 0, 0, 0, 0, 1])
+    >>> detector = oddshot.FewShotDetector().fit(X, y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     detector.save(f"{folder}/detector.safetensors")
+    ...     again = oddshot.load_detector(f"{folder}/detector.safetensors")
+    >>> bool((again.score_samples(X) == detector.score_samples(X)).all())
+    True
+    """
     try:
-        fitted = from_bytes(Path(path).read_bytes())
-        detector = FewShotDetector(fitted.model, fitted.false_positive_rate)
-        others = np.full(len(fitted.unlabelled), UNLABELLED, np.int8)
-        parts = [fitted.labelled, fitted.unlabelled]
-        X = stack(parts) if _is_table(fitted.labelled) else np.concatenate(parts)
-        detector.fit(X, np.append(fitted.labels, others))
+        record = from_bytes(Path(path).read_bytes())
+        detector = FewShotDetector(record.model, record.false_positive_rate)
+        others = np.full(len(record.unlabelled), UNLABELLED, np.int8)
+        parts = [record.labelled, record.unlabelled]
+        X = stack(parts) if isinstance(record.labelled, pa.Table) else np.concatenate(parts)
+        detector.fit(X, np.append(record.labels, others))
     except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
+        raise file_error("read", path, error) from None
     except OddshotError as error:
         raise type(error)(f"{path}: {error}") from None
-    detector.classes_, detector._support_numbers = fitted.classes, fitted.numbers
+    detector.classes_ = record.classes
+    detector.task_ = replace(detector.task_, row_numbers=record.numbers)
     return detector
-
-
-def _take(X: Any, rows: NDArray[np.int64]) -> Any:
-    return X.take(rows) if _is_table(X) else X[rows]
 
 
 def _is_table(X: Any) -> bool:

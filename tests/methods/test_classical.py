@@ -12,8 +12,8 @@ from sklearn.svm import OneClassSVM
 from oddshot.errors import InputError
 from oddshot.methods import METHODS
 from oddshot.methods.boosted import BoostedConfig
+from oddshot.methods.classical import ClassicalConfig
 from oddshot.methods.contract import LabelledRows
-from oddshot.methods.pertask import ClassicalConfig
 from tests.methods.samples import build, random_rows, small_config
 
 
@@ -98,8 +98,8 @@ def test_boosted_trees_take_unlabelled_rows_as_normal(name):
     unlabelled = random_rows(10, 1, 2, n_normal=12).normal
     method = build(name, replicas=1)
     as_normal = LabelledRows(torch.cat([support.normal, unlabelled], dim=2), support.anomaly)
-    assert torch.equal(method.adapt_with(support, unlabelled)(query), method.adapt(as_normal)(query))
-    assert torch.equal(method.adapt_with(support, None)(query), method.adapt(support)(query))
+    assert torch.equal(method.adapt(support, unlabelled)(query), method.adapt(as_normal)(query))
+    assert torch.equal(method.adapt(support, None)(query), method.adapt(support)(query))
 
 
 @pytest.mark.parametrize("name", ["catboost", "xgboost"])

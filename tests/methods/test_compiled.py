@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from oddshot.adapted.chunks import CHUNK_ROWS, chunk_rows, score_rows
-from oddshot.methods.compiled import fold
+from oddshot.adapted.chunks import score_in_chunks
+from oddshot.methods.compiled import MAX_CHUNK_ROWS, Uncompiled
 from oddshot.methods.contract import LabelledRows
 from tests.methods.samples import build, random_rows
 
@@ -24,55 +24,57 @@ def adapted_in_float32(**settings):
 
 
 @pytest.mark.parametrize("name", OF_LAYERS)
-def test_the_folded_task_scores_the_same(name):
+def test_the_compiled_task_scores_the_same(name):
     score, x = adapted(name), random_rows(2, replicas=1, tasks=1).joined()
-    torch.testing.assert_close(fold(score)(x[0, 0]), score(x)[0, 0], rtol=1e-9, atol=1e-12)
+    torch.testing.assert_close(score.compiled()(x[0, 0]), score(x)[0, 0], rtol=1e-9, atol=1e-12)
 
 
 @torch.no_grad()
 @pytest.mark.parametrize("n", [3, 200])
 def test_rows_described_with_the_rows_last_score_the_same(n):
     score, x = adapted("relative"), random_rows(2, replicas=1, tasks=1, n_normal=n).joined()
-    folded = fold(score)
-    torch.testing.assert_close(folded(x[0, 0]), score(x)[0, 0], rtol=1e-9, atol=1e-12)
-    assert folded.widest == score.describe.widest
+    torch.testing.assert_close(score.compiled()(x[0, 0]), score(x)[0, 0], rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", ["knn", "ridge+nearest"])
-def test_other_score_functions_are_left_as_they_are(name):
-    assert fold(adapted(name)) is None
+def test_other_scores_are_called_as_they_are_and_by_one_thread(name):
+    score, x = adapted(name), random_rows(2, replicas=1, tasks=1).joined()
+    compiled = score.compiled()
+    assert isinstance(compiled, Uncompiled)
+    assert not compiled.runs_in_threads
+    torch.testing.assert_close(compiled(x[0, 0]), score(x)[0, 0], rtol=0, atol=0)
 
 
 def test_a_row_costs_one_layer_less_than_the_network_has():
-    folded = fold(adapted("eigen"))
-    assert [tuple(layer.W.shape) for layer in folded.layers] == [(4, 12), (12, 12)]  # r and w are folded in
-    assert folded.P.shape == (12, 1)
-    assert folded.widest == 12
+    compiled = adapted("eigen").compiled()
+    assert [tuple(layer.W.shape) for layer in compiled.layers] == [(4, 12), (12, 12)]  # r and w are compiled in
+    assert compiled.P.shape == (12, 1)
+    assert compiled.widest == 12
 
 
-@pytest.mark.parametrize("n", [0, 1, CHUNK_ROWS - 1, CHUNK_ROWS, CHUNK_ROWS + 1])
+@pytest.mark.parametrize("n", [0, 1, MAX_CHUNK_ROWS - 1, MAX_CHUNK_ROWS, MAX_CHUNK_ROWS + 1])
 def test_rows_in_chunks_score_as_all_at_once(n):
     score = adapted_in_float32()
     X = np.random.default_rng(0).normal(size=(n, 4)).astype(np.float32)
     expected = score(torch.from_numpy(X)[None, None])[0, 0].detach().numpy()
-    for form in (score, fold(score)):
-        np.testing.assert_allclose(score_rows(form, X, CPU), expected, rtol=1e-4, atol=1e-7)
+    for form in (Uncompiled(score), score.compiled()):
+        np.testing.assert_allclose(score_in_chunks(form, X, CPU), expected, rtol=1e-4, atol=1e-7)
 
 
 def test_chunks_of_wide_networks_are_shorter():
-    narrow, wide = fold(adapted("eigen", units=8)), fold(adapted("eigen", units=300))
-    assert chunk_rows(narrow, CPU) == CHUNK_ROWS
-    assert 256 <= chunk_rows(wide, CPU) * 300 <= 2**18
-    assert chunk_rows(adapted("knn"), CPU) == CHUNK_ROWS
+    narrow, wide = adapted("eigen", units=8).compiled(), adapted("eigen", units=300).compiled()
+    assert narrow.chunk_rows == MAX_CHUNK_ROWS
+    assert 256 <= wide.chunk_rows * 300 <= 2**18
+    assert adapted("knn").compiled().chunk_rows == MAX_CHUNK_ROWS
 
 
 def test_several_threads_give_the_same_scores_and_leave_torch_as_it_was():
-    folded = fold(adapted_in_float32(units=600))
+    compiled = adapted_in_float32(units=600).compiled()
     X = np.random.default_rng(0).normal(size=(2000, 4)).astype(np.float32)
-    one, before = score_rows(folded, X, CPU), torch.get_num_threads()
+    one, before = score_in_chunks(compiled, X, CPU), torch.get_num_threads()
     torch.set_num_threads(3)
     try:
-        np.testing.assert_array_equal(score_rows(folded, X, CPU), one)
+        np.testing.assert_array_equal(score_in_chunks(compiled, X, CPU), one)
         with ThreadPoolExecutor(1) as pool:
             assert pool.submit(torch.get_num_threads).result() == torch.get_num_threads() == 3
     finally:
@@ -80,10 +82,10 @@ def test_several_threads_give_the_same_scores_and_leave_torch_as_it_was():
 
 
 def test_an_error_in_a_thread_is_raised():
-    folded, before = fold(adapted("eigen", units=600)), torch.get_num_threads()  # its weights are float64
+    compiled, before = adapted("eigen", units=600).compiled(), torch.get_num_threads()  # its weights are float64
     torch.set_num_threads(2)
     try:
         with pytest.raises(RuntimeError, match="dtype"):
-            score_rows(folded, np.zeros((2000, 4), np.float32), CPU)
+            score_in_chunks(compiled, np.zeros((2000, 4), np.float32), CPU)
     finally:
         torch.set_num_threads(before)

@@ -5,10 +5,9 @@ import pytest
 import torch
 
 from oddshot.errors import InputError
+from oddshot.methods.ablations import WoAnomaly, WoAnomalyConfig, WoNN, WoNNConfig
 from oddshot.methods.contract import LabelledRows
 from oddshot.methods.eigen import Eigen, EigenConfig
-from oddshot.methods.woanomaly import WoAnomaly, WoAnomalyConfig
-from oddshot.methods.wonn import WoNN, WoNNConfig
 from tests import references
 
 SMALL = {"units": 12, "layers_f": 3, "layers_g": 3, "layers_phi": 4}

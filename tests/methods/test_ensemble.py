@@ -1,4 +1,4 @@
-"""An ensemble against its members one by one, trained, saved, folded."""
+"""An ensemble against its members one by one, trained, saved, compiled."""
 
 import numpy as np
 import pytest
@@ -6,8 +6,8 @@ import torch
 
 from oddshot import FewShotDetector, InputError, load_detector, load_universal, meta_train
 from oddshot.methods import METHODS
-from oddshot.methods.compiled import FoldedMean, fold
-from oddshot.methods.ensemble import Averaged, Ensemble, split_replicas, usual_scores
+from oddshot.methods.compiled import CompiledMean
+from oddshot.methods.ensemble import Ensemble, MeanScore, split_replicas, typical_scores
 from oddshot.storage.model_file import from_bytes, to_bytes
 from tests.fleets import SHORT, SIZES, fleet
 from tests.methods.samples import build, pick, random_rows, small_config
@@ -39,20 +39,20 @@ def test_its_scores_are_the_mean_of_its_members(name):
     expected = (members[0].adapt(one)(rows) / 2.0 + members[1].adapt(one)(rows) / 5.0) / 2
     score = ensemble.adapt(one)
     torch.testing.assert_close(score(rows), expected)
-    low, high = ensemble.span(score, one)
-    ends = [member.span(member.adapt(one), one) for member in members]
+    low, high = score.span(one)
+    ends = [member.adapt(one).span(one) for member in members]
     torch.testing.assert_close(low, (ends[0][0] / 2.0 + ends[1][0] / 5.0) / 2)
     torch.testing.assert_close(high, (ends[0][1] / 2.0 + ends[1][1] / 5.0) / 2)
 
 
 @torch.no_grad()
 @pytest.mark.parametrize("name", LEARNED)
-def test_folded_it_scores_the_same(name):
+def test_compiled_it_scores_the_same(name):
     _, members = parts_of(name)
     score = Ensemble(members, [2.0, 5.0]).adapt(random_rows(1, 1, 1))
-    rows, folded = random_rows(2, 1, 1, n_normal=70).joined(), fold(score)
-    assert isinstance(folded, FoldedMean)
-    torch.testing.assert_close(folded(rows[0, 0]), score(rows)[0, 0])
+    rows, compiled = random_rows(2, 1, 1, n_normal=70).joined(), score.compiled()
+    assert isinstance(compiled, CompiledMean)
+    torch.testing.assert_close(compiled(rows[0, 0]), score(rows)[0, 0])
 
 
 @torch.no_grad()
@@ -61,7 +61,7 @@ def test_unlabelled_rows_reach_the_members_that_use_them():
         _, members = parts_of(name)
         ensemble, support, rows = Ensemble(members, [1.0, 1.0]), random_rows(1, 1), random_rows(2, 1).joined()
         assert ensemble.uses_unlabelled is uses
-        with_, without = (ensemble.adapt_with(support, u)(rows) for u in (random_rows(3, 1).normal, None))
+        with_, without = (ensemble.adapt(support, u)(rows) for u in (random_rows(3, 1).normal, None))
         assert torch.equal(with_, without) is not uses
 
 
@@ -69,7 +69,7 @@ def test_scales_are_the_median_scores_of_normal_rows():
     _, members = parts_of("eigen")
     support, query = random_rows(1, 1), random_rows(2, 1)
     expected = [np.median(member.adapt(support)(query.normal).detach()) for member in members]
-    np.testing.assert_allclose(usual_scores(members, support, query), expected, rtol=1e-6)
+    np.testing.assert_allclose(typical_scores(members, support, query), expected, rtol=1e-6)
 
 
 @pytest.mark.parametrize("scales", [[1.0], [1.0, 0.0], [1.0, float("nan")]])
@@ -95,7 +95,7 @@ def test_trained_saved_and_loaded():
     first, second = (FewShotDetector(one, 0.05).fit(task.X[:9], task.y[:9]) for one in (model, loaded))
     np.testing.assert_array_equal(first.decision_function(task.X), second.decision_function(task.X))
     assert first.familiarity_ is not None
-    assert isinstance(first._score, Averaged)
+    assert isinstance(first.task_.score, MeanScore)
     members = [member.state_dict()["f.weights.0"] for member in model.method.members]
     assert not torch.equal(members[0], members[1])
     alone = learn(dropout=0.0).method.state_dict()["f.weights.0"]

@@ -14,7 +14,7 @@ from oddshot.errors import InputError
 from oddshot.methods import METHODS
 from oddshot.methods.contract import LabelledRows
 from oddshot.storage.model_file import Model, from_bytes, to_bytes
-from oddshot.training import TrainingConfig, evaluate, train, validation_episodes
+from oddshot.training import TrainingConfig, TrainingData, evaluate, train, validation_episodes
 from tests.methods.samples import build, is_learned, pick, random_rows, small_config
 
 NEED_AN_ANOMALY = {"eigen", "proto", "r2d2", "maml", "ft", "lr", "knn", "rf", "catboost", "xgboost"}
@@ -40,7 +40,7 @@ def train_briefly(name, epochs=10):
     method = METHODS[name](4, small_config(name))
     if is_learned(method):
         config = TrainingConfig(epochs=epochs, learning_rate=0.01, batch_size=10)
-        train(method, [easy_tasks(0, 20)], [easy_tasks(1, 3)], [7], config=config, sizes=EASY)
+        train(method, TrainingData([easy_tasks(0, 20)], [easy_tasks(1, 3)], EASY), [7], config=config)
     return method
 
 
@@ -51,7 +51,7 @@ def trained(name):
 
 def easy_episodes(sizes=EASY):
     stream = [np.random.SeedSequence(3)]
-    return validation_episodes([easy_tasks(2, 4)], sizes, "resampled", torch.device("cpu"), stream, least=4)
+    return validation_episodes([easy_tasks(2, 4)], sizes, "resampled", torch.device("cpu"), stream, min_episodes=4)
 
 
 def test_an_easy_task_is_solved(name):
@@ -134,7 +134,7 @@ def test_a_score_does_not_depend_on_the_rows_beside_it(name):
 def test_inputs_and_weights_are_left_as_they_were(name):
     method, support, query = build(name), random_rows(11), random_rows(12)
     before = copy.deepcopy((support, query, method.state_dict()))
-    method.span(method.adapt(support), support)
+    method.adapt(support).span(support)
     with torch.enable_grad():
         method.adapt(support)(query.joined())
         if is_learned(method):
@@ -161,7 +161,7 @@ def test_a_support_without_anomalies_works_or_is_refused_in_one_line(name):
         assert "\n" not in str(refusal.value)
     else:
         score = method.adapt(support)
-        low, high = method.span(score, support)
+        low, high = score.span(support)
         assert torch.isfinite(score(random_rows(16).joined())).all()
         assert (high >= low).all()
 

@@ -8,9 +8,11 @@ import pytest
 import torch
 
 from oddshot.methods.contract import LabelledRows, minus_smooth_auc
-from oddshot.methods.relative import MOST_LABELLED, Relative, RelativeConfig
-from oddshot.model.curves import KNOTS
-from oddshot.model.relations import LARGEST
+from oddshot.methods.eigen import EigenConfig
+from oddshot.methods.relative import MAX_LABELLED, Relative, RelativeConfig
+from oddshot.model.curves import N_KNOTS
+from oddshot.model.relations import MAX_ABS_VALUE
+from oddshot.training.meta_training import continued_config
 from tests import references
 from tests.methods.samples import build, loss_of_weights, pick, random_rows
 from tests.relation_references import TaskRows
@@ -54,7 +56,7 @@ def loop_scores(method, replica, normal, anomaly, unlabelled, query):
 def test_scores_are_those_of_the_loops(n_anomaly, u, marks):
     method, support = build("relative", marks=marks), random_rows(1, n_anomaly=n_anomaly)
     query, unlabelled = random_rows(2).joined(), random_unlabelled(3, u)
-    scores = method.adapt_with(support, unlabelled if u else None)(query).detach()
+    scores = method.adapt(support, unlabelled if u else None)(query).detach()
     for r in range(2):
         rows = (part[r, 1].numpy() for part in (*support, unlabelled, query))
         np.testing.assert_allclose(scores[r, 1], loop_scores(method, r, *rows), rtol=1e-6, atol=1e-9)
@@ -64,8 +66,8 @@ def test_scores_are_those_of_the_loops(n_anomaly, u, marks):
 @pytest.mark.parametrize("n_anomaly", [0, 2])
 def test_scores_of_many_rows_of_one_task_are_those_of_the_loops(n_anomaly):
     method, support = build("relative", replicas=1), random_rows(1, 1, 1, n_anomaly=n_anomaly)
-    query, unlabelled = random_rows(2, 1, 1, n_normal=KNOTS).joined(), random_unlabelled(3, 6, 1, 1)
-    score = method.adapt_with(support, unlabelled)
+    query, unlabelled = random_rows(2, 1, 1, n_normal=N_KNOTS).joined(), random_unlabelled(3, 6, 1, 1)
+    score = method.adapt(support, unlabelled)
     rows = (part[0, 0].numpy() for part in (*support, unlabelled, query[:, :, ::7]))
     np.testing.assert_allclose(score(query)[0, 0, ::7], loop_scores(method, 0, *rows), rtol=1e-6, atol=1e-9)
 
@@ -76,10 +78,10 @@ def test_scores_of_many_rows_of_one_task_are_those_of_the_loops(n_anomaly):
 def test_scores_of_a_row_do_not_depend_on_the_rows_beside_it(dtype, rtol, u):
     method, support = build("relative", replicas=1).to(dtype), random_rows(1, 1, 1)
     query, unlabelled = random_rows(2, 1, 1, n_normal=200).joined().to(dtype), random_unlabelled(3, 20, 1, 1).to(dtype)
-    score = method.adapt_with(LabelledRows(*(part.to(dtype) for part in support)), unlabelled if u else None)
+    score = method.adapt(LabelledRows(*(part.to(dtype) for part in support)), unlabelled if u else None)
     alone = torch.cat([score.project(query[:, :, k : k + 1]) for k in range(query.shape[2])], dim=2)
     assert alone.std() > 10 * rtol
-    for size in (10, KNOTS, query.shape[2]):
+    for size in (10, N_KNOTS, query.shape[2]):
         projected = torch.cat([score.project(part) for part in query.split(size, dim=2)], dim=2)
         torch.testing.assert_close(projected, alone, rtol=rtol, atol=rtol * float(alone.abs().max()))
 
@@ -99,9 +101,9 @@ def golden_scores():
     query, unlabelled = random_rows(2, 1, 1, n_normal=8).joined(), random_unlabelled(3, 20, 1, 1)
     scores = {
         "support": method.adapt(support),
-        "support and unlabelled": method.adapt_with(support, unlabelled),
+        "support and unlabelled": method.adapt(support, unlabelled),
         "normal": method.adapt(without_anomalies(support)),
-        "normal and unlabelled": method.adapt_with(without_anomalies(support), unlabelled),
+        "normal and unlabelled": method.adapt(without_anomalies(support), unlabelled),
         "marks": marked.adapt(support),
     }
     return {name: score(query)[0, 0].tolist() for name, score in scores.items()}
@@ -110,7 +112,7 @@ def golden_scores():
 @torch.no_grad()
 def test_unlabelled_rows_change_scores():
     method, support, query = build("relative"), random_rows(1), random_rows(2).joined()
-    scores = [method.adapt_with(support, unlabelled)(query) for unlabelled in (None, random_unlabelled(3, 9))]
+    scores = [method.adapt(support, unlabelled)(query) for unlabelled in (None, random_unlabelled(3, 9))]
     assert not torch.allclose(*scores)
 
 
@@ -119,12 +121,12 @@ def test_unlabelled_rows_change_scores():
 def test_without_marks_order_of_columns_and_of_rows_does_not_matter(u):
     method, support, query = build("relative", marks=0), random_rows(1), random_rows(2).joined()
     unlabelled = random_unlabelled(3, u)
-    scores = method.adapt_with(support, unlabelled)(query)
-    torch.testing.assert_close(method.adapt_with(support, unlabelled.flip(2))(query), scores)
-    flipped = method.adapt_with(LabelledRows(*(part.flip(-1) for part in support)), unlabelled.flip(-1))
+    scores = method.adapt(support, unlabelled)(query)
+    torch.testing.assert_close(method.adapt(support, unlabelled.flip(2))(query), scores)
+    flipped = method.adapt(LabelledRows(*(part.flip(-1) for part in support)), unlabelled.flip(-1))
     torch.testing.assert_close(flipped(query.flip(-1)), scores)
     torch.testing.assert_close(
-        method.adapt_with(LabelledRows(*(part.flip(2) for part in support)), unlabelled)(query), scores
+        method.adapt(LabelledRows(*(part.flip(2) for part in support)), unlabelled)(query), scores
     )
 
 
@@ -142,7 +144,7 @@ def test_a_columns_marks_tell_it_from_others():
 def test_without_marks_one_set_of_weights_scores_tables_of_any_width(M):
     method, support, query = build("relative", marks=0), random_rows(1, M=M), random_rows(2, M=M)
     score = method.adapt(support)
-    low, high = method.span(score, support)
+    low, high = score.span(support)
     assert torch.isfinite(score(query.joined())).all()
     assert low.shape == high.shape == (2, 3)
 
@@ -168,20 +170,20 @@ def test_of_four_training_steps_one_hides_the_anomalies_and_one_unlabels_every_o
     if step % 4 == 3 and n_normal > 1:
         asked, rest = (LabelledRows(*(part[:, :, start::2] for part in query)) for start in (0, 1))
         unlabelled = rest.joined()
-    rehearsed = method.rehearse(support, query, step)
+    rehearsed = method.augment_episode(support, query, step)
     torch.testing.assert_close(rehearsed, (known, asked, unlabelled))
     losses = []
     for t in range(3):
         part = None if unlabelled is None else unlabelled[:, t : t + 1]
-        score = method.adapt_with(pick(known, tasks=slice(t, t + 1)), part)
+        score = method.adapt(pick(known, tasks=slice(t, t + 1)), part)
         losses.append(minus_smooth_auc(score, pick(asked, tasks=slice(t, t + 1))))
-    torch.testing.assert_close(method.loss_with(*rehearsed), torch.cat(losses, dim=1).mean(1))
+    torch.testing.assert_close(method.loss(*rehearsed), torch.cat(losses, dim=1).mean(1))
 
 
 @pytest.mark.parametrize("step", range(4))
 def test_the_imagined_anomaly_is_trained_where_none_is_known(step):
     method, support, query = build("relative", replicas=1), random_rows(1, 1, 8), random_rows(2, 1, 8)
-    method.loss_with(*method.rehearse(support, query, step)).sum().backward()
+    method.loss(*method.augment_episode(support, query, step)).sum().backward()
     assert (method.imagined.grad is not None and float(method.imagined.grad.abs().max()) > 0) == (step == 2)
 
 
@@ -190,8 +192,10 @@ def test_loss_gradient_by_finite_differences(step):
     method = build("relative", replicas=1, M=2, **TINY)
     support, query = random_rows(3, 1, 2, M=2), random_rows(4, 1, 2, M=2)
 
+    plain = method.loss
+
     def hundredfold(support, query):  # small gradients, as those of the attention, are to count as well
-        return 100 * method.loss_with(*method.rehearse(support, query, step))
+        return 100 * plain(*method.augment_episode(support, query, step))
 
     method.loss = hundredfold
     # One kind of step weight by weight, the others by a random direction for each parameter: far faster.
@@ -222,20 +226,20 @@ def test_degenerate_supports_stay_finite_in_float32(name, u):
     method, query = build("relative").float(), random_rows(6).joined()
     support = LabelledRows(*(part.float() for part in degenerate_supports()[name]))
     unlabelled = random_unlabelled(7, u).float() if u else None
-    score = method.adapt_with(support, unlabelled)
+    score = method.adapt(support, unlabelled)
     for size in (0.0, 1.0, 1e12, 1e30):
         assert torch.isfinite(score((query * size).float())).all(), size
     assert torch.isfinite(score.describe(support.joined())).all()
-    assert torch.isfinite(score.describe.support()).all()
+    assert torch.isfinite(score.describe.describe_support()).all()
 
 
 @torch.no_grad()
 @pytest.mark.parametrize("u", [0, 1, 2])
 @pytest.mark.parametrize("name", degenerate_supports())
 def test_degenerate_supports_stay_finite_in_float32_for_many_rows(name, u):
-    method, query = build("relative", replicas=1).float(), random_rows(6, 1, 1, n_normal=KNOTS).joined()
+    method, query = build("relative", replicas=1).float(), random_rows(6, 1, 1, n_normal=N_KNOTS).joined()
     support = LabelledRows(*(part[:1, :1].float() for part in degenerate_supports()[name]))
-    score = method.adapt_with(support, random_unlabelled(7, u, 1, 1).float() if u else None)
+    score = method.adapt(support, random_unlabelled(7, u, 1, 1).float() if u else None)
     for size in (0.0, 1.0, 1e12, 1e30):
         assert torch.isfinite(score((query * size).float())).all(), size
 
@@ -257,10 +261,10 @@ def test_values_beyond_the_largest_are_taken_as_it(where):
 
     def scores(size):
         huge = {name: (part * size if name == where else part).float() for name, part in rows.items()}
-        score = method.adapt_with(LabelledRows(huge["normal"], huge["anomaly"]), huge["unlabelled"])
+        score = method.adapt(LabelledRows(huge["normal"], huge["anomaly"]), huge["unlabelled"])
         return score(huge["query"])
 
-    assert LARGEST == 1e9
+    assert MAX_ABS_VALUE == 1e9
     assert torch.equal(scores(1e15), scores(1e30))  # every value is beyond
     assert not torch.equal(scores(1e15), scores(1e5))
 
@@ -289,7 +293,7 @@ def test_names_and_shapes_of_the_weights_stay_as_trained_models_have_them():
 @torch.no_grad()
 def test_of_many_labelled_rows_so_many_are_looked_at():
     method, (normal, anomaly) = build("relative"), random_rows(1, n_normal=500, n_anomaly=90)
-    query, most = random_rows(2).joined(), MOST_LABELLED
+    query, most = random_rows(2).joined(), MAX_LABELLED
     chosen = [torch.linspace(0, n - 1, most).round().long() for n in (500, 90)]
     thinned = LabelledRows(normal[:, :, chosen[0]], anomaly[:, :, chosen[1]])
     assert len(set(chosen[1].tolist())) == most
@@ -303,7 +307,7 @@ def test_it_starts_from_another_as_that_scores_without_marks(n_attributes, marks
     """From a model without marks, and from one with the marks of other columns, whose own do not count then."""
     other = build("relative", replicas=1, M=n_attributes, marks=marks)
     method, support, query = build("relative", seed=5, marks=3), random_rows(1), random_rows(2).joined()
-    method.start_from(other)
+    method.initialise([torch.Generator(), torch.Generator()], other)
     keeps_marks = marks > 0 and n_attributes == 4
     if keeps_marks:
         torch.testing.assert_close(method.marks, other.marks.expand_as(method.marks))
@@ -325,5 +329,6 @@ def unmarked(method):
 
 def test_what_goes_on_from_a_model_has_its_settings_and_marks():
     without = RelativeConfig(units=9, marks=0)
-    assert Relative.continued(without) == RelativeConfig(units=9)
-    assert Relative.continued(RelativeConfig(marks=2)) == RelativeConfig(marks=2)
+    assert continued_config(without) == RelativeConfig(units=9)
+    assert continued_config(RelativeConfig(marks=2)) == RelativeConfig(marks=2)
+    assert continued_config(EigenConfig(units=9)) == EigenConfig(units=9)

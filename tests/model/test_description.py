@@ -8,10 +8,10 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oddshot.model.curves import KNOTS
+from oddshot.model.curves import N_KNOTS
 from oddshot.model.description import Describer
 from oddshot.model.networks import Network
-from oddshot.model.relations import N_FIGURE, Relations
+from oddshot.model.relations import N_ROW_FEATURES, TaskContext
 from tests.model.test_curves import values_at
 from tests.model.test_relations import (
     ANOMALY_FIGURES,
@@ -31,7 +31,7 @@ from tests.references import layers_of
 
 PAIR, COLUMN, HEADS = 5, 3, 2
 COLUMNS = slice(3 * PAIR, 3 * PAIR + (2 + HEADS) * COLUMN)  # where a description tells of the columns
-FIGURES = slice(COLUMNS.stop, COLUMNS.stop + 2 * N_FIGURE)
+FIGURES = slice(COLUMNS.stop, COLUMNS.stop + 2 * N_ROW_FEATURES)
 D = FIGURES.stop + 4
 
 
@@ -66,7 +66,7 @@ def at_once(describe, x):
 def directly(describe, x):
     """In pieces too small for the table."""
     fresh = dataclasses.replace(describe)
-    out = torch.cat([fresh(part) for part in x.split(KNOTS - 1, dim=2)], dim=2)
+    out = torch.cat([fresh(part) for part in x.split(N_KNOTS - 1, dim=2)], dim=2)
     assert "_tables" not in vars(fresh)
     return out
 
@@ -82,7 +82,7 @@ def test_other_rows_are_described_as_by_loops(n, a, u):
     ours = describe(x)
     assert ours.shape == (2, 3, 4, D)
     for (r, t), k in itertools.product(TASKS, range(4)):
-        task = loops(describe.task, r, t)
+        task = loops(describe.context, r, t)
         assert_near(ours[r, t, k], task.description(of_references(describe, r), x[r, t, k].numpy()))
 
 
@@ -90,19 +90,19 @@ def test_other_rows_are_described_as_by_loops(n, a, u):
 @pytest.mark.parametrize(("n", "a", "u"), SIZES)
 def test_support_rows_are_described_as_by_loops_that_leave_out_the_row_itself(n, a, u):
     describe = describer(make(n, a, u))
-    ours = describe.support()
+    ours = describe.describe_support()
     assert ours.shape == (2, 3, a + n, D)
     for (r, t), k in itertools.product(TASKS, range(a + n)):
-        task = loops(describe.task, r, t)
+        task = loops(describe.context, r, t)
         assert_near(ours[r, t, k], task.description(of_references(describe, r), task.support[k], k))
 
 
 @torch.no_grad()
 @pytest.mark.parametrize(("n", "a", "u"), [(1, 0, 0), (1, 1, 0), (5, 3, 12), (2, 0, 12)])
 def test_many_rows_of_one_task_are_described_as_by_loops(n, a, u):
-    describe, x = one_task(n, a, u), 3 * draw(1, 1, 1, KNOTS, 4)
-    ours, task = at_once(describe, x), loops(describe.task, 0, 0)
-    for k in range(0, KNOTS, 5):
+    describe, x = one_task(n, a, u), 3 * draw(1, 1, 1, N_KNOTS, 4)
+    ours, task = at_once(describe, x), loops(describe.context, 0, 0)
+    for k in range(0, N_KNOTS, 5):
         assert_near(ours[0, 0, k], task.description(of_references(describe, 0), x[0, 0, k].numpy()))
 
 
@@ -135,7 +135,7 @@ def test_the_table_leaves_out_columns_that_do_not_count(dead):
 
 
 @torch.no_grad()
-@pytest.mark.parametrize("many", [1, KNOTS])
+@pytest.mark.parametrize("many", [1, N_KNOTS])
 def test_how_rows_lie_in_memory_does_not_matter(many):
     describe, x = one_task(), draw(1, 1, 1, 2 * many, 4)
     for rows in (x.mT.contiguous().mT, x[:, :, ::2], x[:, :, :1].expand(-1, -1, many, -1), x[..., [0]].expand_as(x)):
@@ -143,7 +143,7 @@ def test_how_rows_lie_in_memory_does_not_matter(many):
 
 
 def test_where_gradients_are_wanted_many_rows_have_them():
-    describe, x = one_task(), draw(1, 1, 1, 2 * KNOTS, 4)
+    describe, x = one_task(), draw(1, 1, 1, 2 * N_KNOTS, 4)
     described = describe(x)
     assert "_tables" not in vars(describe)
     described[..., COLUMNS].sum().backward()
@@ -154,7 +154,7 @@ def test_where_gradients_are_wanted_many_rows_have_them():
 
 
 @torch.no_grad()
-@pytest.mark.parametrize("size", [1, KNOTS - 1, KNOTS, 150])
+@pytest.mark.parametrize("size", [1, N_KNOTS - 1, N_KNOTS, 150])
 def test_a_row_is_described_whatever_rows_are_beside_it(size):
     describe, x = one_task(), draw(1, 1, 1, 200, 4)
     alone = torch.cat([describe(x[:, :, k : k + 1]) for k in range(200)], dim=2)
@@ -166,7 +166,7 @@ def test_a_row_is_described_whatever_rows_are_beside_it(size):
 def test_the_curve_is_continuous_at_every_knot(many):
     """A step would show: from one knot to the next the description changes by far more than from side to side."""
     describe = one_task()
-    x = values_at(describe.columns, range(KNOTS)).mT  # a row for each knot, at it in all columns
+    x = values_at(describe.curves, range(N_KNOTS)).mT  # a row for each knot, at it in all columns
     describe_rows = at_once if many else directly
     below, at, above = (describe_rows(describe, x + side)[..., COLUMNS] for side in (-1e-9, 0.0, 1e-9))
     torch.testing.assert_close(below, at, rtol=0.0, atol=1e-6)
@@ -182,7 +182,7 @@ def test_curves_and_their_powers_are_straight_between_knots(share, many):
     describe_rows = at_once if many else directly
 
     def described(offset):
-        out = describe_rows(describe, values_at(describe.columns, torch.arange(KNOTS) + offset).mT)[0, 0, :, COLUMNS]
+        out = describe_rows(describe, values_at(describe.curves, torch.arange(N_KNOTS) + offset).mT)[0, 0, :, COLUMNS]
         return torch.cat([out[:, :-COLUMN], out[:, -COLUMN:] ** 4], dim=-1)
 
     at_knots, between = described(0.0), described(share)[:-1]
@@ -193,7 +193,7 @@ def test_curves_and_their_powers_are_straight_between_knots(share, many):
 @pytest.mark.parametrize("many", [False, True])
 def test_values_beyond_thirty_spreads_tell_of_their_column_what_the_end_tells(many):
     describe = one_task()
-    mean, spread = (part.mT for part in describe.columns.moments)
+    mean, spread = (part.mT for part in describe.curves.moments)
     describe_rows = at_once if many else directly
     for sign in (-1.0, 1.0):
         sizes = torch.tensor([29.0, 30.0, 31.0, 1e3, 1e9, 1e20], dtype=torch.float64).repeat(20)[:, None]
@@ -211,17 +211,19 @@ def test_order_of_columns_and_rows_does_not_matter(size, seed, random):
     with torch.no_grad():
         torch.testing.assert_close(describer(moved)(x[..., order]), describer(relations)(x))
         labelled = [*anomaly, *(size[1] + k for k in normal)]
-        torch.testing.assert_close(describer(moved).support(), describer(relations).support()[:, :, labelled])
+        torch.testing.assert_close(
+            describer(moved).describe_support(), describer(relations).describe_support()[:, :, labelled]
+        )
 
 
 @settings(deadline=None, max_examples=30)
-@given(sizes, seeds, st.integers(1, 5), st.sampled_from([4, KNOTS]))
+@given(sizes, seeds, st.integers(1, 5), st.sampled_from([4, N_KNOTS]))
 def test_padding_with_zeros_does_not_matter(size, seed, pad, rows):
     relations, x = make(*size, seed=seed, replicas=1, tasks=1), draw(seed + 1, 1, 1, rows, size[-1])
     wide = describer(changed(relations, lambda part: padded(part, pad)))
     with torch.no_grad():
         torch.testing.assert_close(wide(padded(x, pad)), describer(relations)(x))
-        torch.testing.assert_close(wide.support(), describer(relations).support())
+        torch.testing.assert_close(wide.describe_support(), describer(relations).describe_support())
 
 
 @settings(deadline=None, max_examples=30)
@@ -241,11 +243,14 @@ def test_signs_of_the_columns_matter_to_what_columns_tell_alone(size, seed):
 def test_an_anomaly_hidden_from_itself_is_described_as_a_query_of_the_support_without_it(a, u):
     """Exactly so but for what background rows that do see it find usual, and the share of anomalies."""
     relations = make(4, a, u)
-    ours, inexact = describer(relations).support(), {FIGURES.start + N_FIGURE + k for k in ANOMALY_FIGURES} | {D - 2}
+    ours, inexact = (
+        describer(relations).describe_support(),
+        {FIGURES.start + N_ROW_FEATURES + k for k in ANOMALY_FIGURES} | {D - 2},
+    )
     exact = [k for k in range(D) if k not in inexact]
     for k in range(a):
         rest = [other for other in range(a) if other != k]
-        without = Relations(relations.normal, relations.anomaly[:, :, rest], relations.unlabelled)
+        without = TaskContext(relations.normal, relations.anomaly[:, :, rest], relations.unlabelled)
         theirs = describer(without)(relations.anomaly[:, :, k : k + 1])
         torch.testing.assert_close(ours[:, :, k : k + 1, exact], theirs[..., exact])
 
@@ -254,9 +259,9 @@ def test_an_anomaly_hidden_from_itself_is_described_as_a_query_of_the_support_wi
 def test_a_normal_row_hidden_from_itself_is_described_nearly_as_a_query_of_the_support_without_it():
     """Nearly, for it takes part in the normal rows' mean and in the background; not at all as one that sees itself."""
     relations = make(40, 2, 200)
-    without = Relations(relations.normal[:, :, 1:], relations.anomaly, relations.unlabelled)
+    without = TaskContext(relations.normal[:, :, 1:], relations.anomaly, relations.unlabelled)
     row = relations.normal[:, :, :1]
-    ours = describer(relations).support()[:, :, 2:3]
+    ours = describer(relations).describe_support()[:, :, 2:3]
     torch.testing.assert_close(ours, describer(without)(row), rtol=0.05, atol=0.05)
     assert (ours - describer(relations)(row)).abs().max() > 1
 
@@ -264,10 +269,10 @@ def test_a_normal_row_hidden_from_itself_is_described_nearly_as_a_query_of_the_s
 @torch.no_grad()
 def test_tasks_and_replicas_do_not_see_each_other():
     relations, x = make(5, 2, 6), draw(1, 2, 3, 4, 4)
-    described, support = describer(relations)(x), describer(relations).support()
+    described, support = describer(relations)(x), describer(relations).describe_support()
     for t in range(3):
         alone = describer(changed(relations, lambda rows, t=t: rows[:, t : t + 1]))
         torch.testing.assert_close(alone(x[:, t : t + 1]), described[:, t : t + 1])
-        torch.testing.assert_close(alone.support(), support[:, t : t + 1])
+        torch.testing.assert_close(alone.describe_support(), support[:, t : t + 1])
     first = describer(changed(relations, lambda rows: rows[:1]))  # seeds of replicas count from the first
     torch.testing.assert_close(first(x[:1]), described[:1])

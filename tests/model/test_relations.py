@@ -8,7 +8,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oddshot.model.relations import N_FACT, N_FIGURE, N_PAIR, Relations
+from oddshot.model.relations import N_PAIR_FEATURES, N_ROW_FEATURES, N_TASK_FEATURES, TaskContext
 from tests.relation_references import TaskRows
 
 SIZES = [(n, a, u) for n, a, u in itertools.product([1, 2, 5], [0, 1, 3], [0, 1, 12])]
@@ -26,13 +26,13 @@ def draw(seed, *shape):
 def make(n=5, a=1, u=0, M=4, seed=0, replicas=2, tasks=3):
     """Two replicas of three tasks; u = 0 is no unlabelled rows at all."""
     rows = draw(seed, replicas, tasks, n + a + u, M)
-    return Relations(rows[:, :, :n], rows[:, :, n : n + a] + 2, rows[:, :, n + a :] if u else None)
+    return TaskContext(rows[:, :, :n], rows[:, :, n : n + a] + 2, rows[:, :, n + a :] if u else None)
 
 
 def changed(relations, change):
     """The same tasks with something done to all their rows."""
     parts = relations.normal, relations.anomaly, relations.unlabelled
-    return Relations(*(None if part is None else change(part) for part in parts))
+    return TaskContext(*(None if part is None else change(part) for part in parts))
 
 
 def reordered(relations, random):
@@ -40,7 +40,7 @@ def reordered(relations, random):
     parts = relations.normal, relations.anomaly, relations.unlabelled
     orders = [[] if part is None else random.sample(range(part.shape[2]), part.shape[2]) for part in parts]
     moved = (None if part is None else part[:, :, order] for part, order in zip(parts, orders, strict=True))
-    return Relations(*moved), orders[1], orders[0]
+    return TaskContext(*moved), orders[1], orders[0]
 
 
 def padded(rows, pad=3):
@@ -56,9 +56,15 @@ def loops(relations, r, t):
 
 def descriptions(relations, x=None):
     """All that is said about rows, by name; without x about the labelled rows, each without itself."""
-    view = relations.own_support if x is None else relations.view(x)
-    sees = relations.sees if x is None else torch.tensor([float(relations.a > 0)], dtype=torch.float64)
-    return {"pairs": view.pairs(), "figures": view.described_figures(), "facts": relations.facts(sees)}
+    view = relations.support_leave_one_out if x is None else relations.query(x)
+    sees = (
+        relations.has_anomaly_left if x is None else torch.tensor([float(relations.n_anomaly > 0)], dtype=torch.float64)
+    )
+    return {
+        "pairs": view.pair_features(),
+        "figures": view.standardised_row_features(),
+        "facts": relations.task_features(sees),
+    }
 
 
 def assert_same(ours, theirs):
@@ -99,20 +105,28 @@ def test_support_rows_are_described_as_by_loops_that_leave_out_the_row_itself(n,
 def test_what_is_usual_is_as_by_loops(n, a, u):
     relations = make(n, a, u)
     for r, t in TASKS:
-        task, (mean, spread) = loops(relations, r, t), relations.usual_figures
-        assert_near(relations.usual[r, t], task.usual)
-        assert_near(mean[r, t, :, 0], task.usual_figures[0])
-        assert_near(spread[r, t, :, 0], task.usual_figures[1])
+        task, (mean, spread) = loops(relations, r, t), relations.background_features
+        assert_near(relations.bandwidth[r, t], task.bandwidth)
+        assert_near(mean[r, t, :, 0], task.background_features[0])
+        assert_near(spread[r, t, :, 0], task.background_features[1])
 
 
 @pytest.mark.parametrize("u", [0, 7])
 def test_shapes(u):
     relations, x = make(5, 2, u), draw(1, 2, 3, 6, 4)
     shapes = {name: tuple(value.shape) for name, value in descriptions(relations, x).items()}
-    assert shapes == {"pairs": (2, 7, 3, 7, 6), "figures": (2, 3, 2 * N_FIGURE, 6), "facts": (2, 3, N_FACT, 1)}
+    assert shapes == {
+        "pairs": (2, 7, 3, 7, 6),
+        "figures": (2, 3, 2 * N_ROW_FEATURES, 6),
+        "facts": (2, 3, N_TASK_FEATURES, 1),
+    }
     own = {name: tuple(value.shape) for name, value in descriptions(relations).items()}
-    assert own == {"pairs": (2, 7, 3, 7, 7), "figures": (2, 3, 2 * N_FIGURE, 7), "facts": (2, 3, N_FACT, 7)}
-    assert len(loops(relations, 0, 0).pair(*x[0, 0, :2].numpy())) + 1 == N_PAIR  # and the label
+    assert own == {
+        "pairs": (2, 7, 3, 7, 7),
+        "figures": (2, 3, 2 * N_ROW_FEATURES, 7),
+        "facts": (2, 3, N_TASK_FEATURES, 7),
+    }
+    assert len(loops(relations, 0, 0).pair(*x[0, 0, :2].numpy())) + 1 == N_PAIR_FEATURES  # and the label
 
 
 @settings(deadline=None, max_examples=30)
@@ -140,7 +154,7 @@ def test_signs_of_the_columns_do_not_matter(size, seed, data):
 def test_padding_with_zeros_does_not_matter(size, seed, pad):
     relations, x = make(*size, seed=seed), draw(seed + 1, 2, 3, 4, size[-1])
     wide = changed(relations, lambda rows: padded(rows, pad))
-    assert wide.alive.sum(-1).eq(size[-1]).all()
+    assert wide.column_mask.sum(-1).eq(size[-1]).all()
     assert_same(descriptions(wide, padded(x, pad)), descriptions(relations, x))
     assert_same(descriptions(wide), descriptions(relations))
 
@@ -166,16 +180,16 @@ def test_an_anomaly_hidden_from_itself_is_described_as_a_query_of_the_support_wi
     and the share of anomalies counts it."""
     relations = make(4, a, u)
     ours = descriptions(relations)
-    exact = [figure for figure in range(2 * N_FIGURE) if figure - N_FIGURE not in ANOMALY_FIGURES]
+    exact = [figure for figure in range(2 * N_ROW_FEATURES) if figure - N_ROW_FEATURES not in ANOMALY_FIGURES]
     for k in range(a):
         rest = [other for other in range(a) if other != k]
-        without = Relations(relations.normal, relations.anomaly[:, :, rest], relations.unlabelled)
+        without = TaskContext(relations.normal, relations.anomaly[:, :, rest], relations.unlabelled)
         theirs = descriptions(without, relations.anomaly[:, :, k : k + 1])
         others = [*rest, *range(a, a + 4)]
         torch.testing.assert_close(ours["pairs"][:, :, :, others, k : k + 1], theirs["pairs"])
         mine, as_query = ours["figures"][..., k : k + 1], theirs["figures"]
         torch.testing.assert_close(mine[:, :, exact], as_query[:, :, exact])
-        assert not torch.isclose(mine, as_query)[:, :, N_FIGURE + ANOMALY_FIGURES[-1]].any()
+        assert not torch.isclose(mine, as_query)[:, :, N_ROW_FEATURES + ANOMALY_FIGURES[-1]].any()
         torch.testing.assert_close(ours["facts"][:, :, [0, 1, 3], k : k + 1], theirs["facts"][:, :, [0, 1, 3]])
 
 
@@ -184,7 +198,7 @@ def test_a_normal_row_hidden_from_itself_is_described_nearly_as_a_query_of_the_s
     distance, or what is usual of figures, all of which the row takes part in."""
     n, a, u = 3, 2, 200
     relations = make(n, a, u)
-    without = Relations(relations.normal[:, :, 1:], relations.anomaly, relations.unlabelled)
+    without = TaskContext(relations.normal[:, :, 1:], relations.anomaly, relations.unlabelled)
     ours, theirs = descriptions(relations), descriptions(without, relations.normal[:, :, :1])
     from_origin, others = [0, 2, 3, 5], [0, 1, 3, 4]
     mine = ours["pairs"][:, :, :, others, a : a + 1]
@@ -192,17 +206,17 @@ def test_a_normal_row_hidden_from_itself_is_described_nearly_as_a_query_of_the_s
     mine, as_query = ours["figures"][..., a : a + 1], theirs["figures"]
     torch.testing.assert_close(mine[:, :, :5], as_query[:, :, :5])
     assert (mine - as_query)[:, :, [5, 6]].abs().max() < 0.6  # seen from the mean of normal rows, one of three
-    torch.testing.assert_close(mine[:, :, 7:N_FIGURE], as_query[:, :, 7:N_FIGURE], rtol=0.02, atol=0.0)
-    assert (mine - as_query)[:, :, N_FIGURE + 7 :].abs().max() < 0.05  # one of 200 rows more or less
+    torch.testing.assert_close(mine[:, :, 7:N_ROW_FEATURES], as_query[:, :, 7:N_ROW_FEATURES], rtol=0.02, atol=0.0)
+    assert (mine - as_query)[:, :, N_ROW_FEATURES + 7 :].abs().max() < 0.05  # one of 200 rows more or less
     torch.testing.assert_close(ours["facts"][..., a : a + 1], theirs["facts"], rtol=0.0, atol=0.12)
 
 
 def test_soft_minima_leave_out_the_row_itself_and_weigh_the_nearest_most():
     """Two rows at 0 and 1, a third at 5: seen from 0 the nearest is at 1, which is what is usual."""
     rows = torch.tensor([0.0, 1.0, 5.0], dtype=torch.float64)[None, None, :, None]
-    relations = Relations(rows, rows[:, :, :0])
-    near, wide, narrow = relations.own.figures[0, 0, 7:, 0]
-    np.testing.assert_allclose(relations.usual, 1.0, atol=1e-5)
+    relations = TaskContext(rows, rows[:, :, :0])
+    near, wide, narrow = relations.leave_one_out.row_features[0, 0, 7:, 0]
+    np.testing.assert_allclose(relations.bandwidth, 1.0, atol=1e-5)
     np.testing.assert_allclose(near, 1.0, atol=1e-5)
     np.testing.assert_allclose(wide, -np.log((np.exp(-1.0) + np.exp(-5.0)) / 2), atol=1e-5)
     np.testing.assert_allclose(narrow, -np.log((np.exp(-4.0) + np.exp(-20.0)) / 2) / 4, atol=1e-5)

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oddshot import EpisodeSizes, FewShotDetector, InputError, Task, TrainingConfig, load_universal, meta_train
+from oddshot.methods.ablations import WoNN, WoNNConfig
 from oddshot.methods.contract import LabelledRows
 from oddshot.methods.relative import RelativeConfig
-from oddshot.methods.wonn import WoNN, WoNNConfig
-from oddshot.storage.model_file import HALF_WAY, from_bytes, to_bytes
+from oddshot.storage.model_file import DEFAULT_THRESHOLD, from_bytes, to_bytes
 from oddshot.training.meta_training import best_threshold, find_threshold, fit_encoding, usable_tasks
 from tests.fleets import SHORT, SIZES, fleet, labels, mixed, numbers
 
@@ -192,7 +192,10 @@ def test_the_threshold_parts_the_queries_of_all_tasks_at_once():
 def test_without_any_span_the_threshold_is_half_way():
     method = WoNN(2, WoNNConfig())
     support, query = episodes(3.0)
-    assert find_threshold(method, LabelledRows(support.normal, torch.zeros_like(support.anomaly)), query) == HALF_WAY
+    assert (
+        find_threshold(method, LabelledRows(support.normal, torch.zeros_like(support.anomaly)), query)
+        == DEFAULT_THRESHOLD
+    )
 
 
 KINDS = ("number", "whole", "category", "boolean", "date", "constant")

@@ -7,10 +7,10 @@ from oddshot.data.episodes.mixing import Mixing
 from oddshot.data.episodes.sampling import EpisodeSizes, TaskSet, draw_episode
 from oddshot.data.episodes.synthesis import mixed_tasks
 from oddshot.errors import InputError
+from oddshot.methods.ablations import WoNN, WoNNConfig
 from oddshot.methods.eigen import Eigen, EigenConfig
-from oddshot.methods.wonn import WoNN, WoNNConfig
 from oddshot.model.device import resolve_device
-from oddshot.training import Episodes, TrainingConfig, evaluate, train, validation_episodes
+from oddshot.training import Episodes, TrainingConfig, TrainingData, evaluate, train, validation_episodes
 from oddshot.training.drawing import draw_without_replacement
 from tests import references
 
@@ -44,7 +44,7 @@ def test_same_seed_same_model_and_nothing_seeds_globally():
         np.random.seed(np.random.default_rng().integers(1000))  # noqa: NPY002
         before = torch.get_rng_state(), np.random.get_state()[1].copy()  # noqa: NPY002
         method = small()
-        train(method, [tasks(0)], [tasks(1, 4)], [5], config=SHORT, sizes=SIZES)
+        train(method, TrainingData([tasks(0)], [tasks(1, 4)], SIZES), [5], config=SHORT)
         assert torch.equal(before[0], torch.get_rng_state())
         assert (before[1] == np.random.get_state()[1]).all()  # noqa: NPY002
         trained.append(weights(method))
@@ -54,8 +54,8 @@ def test_same_seed_same_model_and_nothing_seeds_globally():
 
 def test_other_seed_other_model():
     one, other = small(), small()
-    train(one, [tasks(0)], [tasks(1, 4)], [5], config=SHORT, sizes=SIZES)
-    train(other, [tasks(0)], [tasks(1, 4)], [6], config=SHORT, sizes=SIZES)
+    train(one, TrainingData([tasks(0)], [tasks(1, 4)], SIZES), [5], config=SHORT)
+    train(other, TrainingData([tasks(0)], [tasks(1, 4)], SIZES), [6], config=SHORT)
     assert not torch.equal(one.phi.weights[0], other.phi.weights[0])
 
 
@@ -64,10 +64,10 @@ def test_replicas_train_as_separate_models_do():
     config = TrainingConfig(epochs=30, batch_size=5, patience=3)
     together = small(2, dropout=0.0)
     pools, held_out = [tasks(0), tasks(2)], [tasks(1, 4), tasks(3, 4)]
-    history = train(together, pools, held_out, [5, 6], config=config, sizes=SIZES)
+    history = train(together, TrainingData(pools, held_out, SIZES), [5, 6], config=config)
     for r in range(2):
         alone = small(dropout=0.0)
-        mine = train(alone, pools[r : r + 1], held_out[r : r + 1], [5 + r], config=config, sizes=SIZES)
+        mine = train(alone, TrainingData(pools[r : r + 1], held_out[r : r + 1], SIZES), [5 + r], config=config)
         assert mine.best_epoch[0] == history.best_epoch[r]
         assert mine.epochs[0] == history.epochs[r]
         for name, value in alone.state_dict().items():
@@ -78,7 +78,7 @@ def test_the_best_weights_are_kept():
     method, held_out = small(), [tasks(1, 4)]
     seen = []
     history = train(
-        method, [tasks(0)], held_out, [5], config=TrainingConfig(epochs=25, batch_size=5), sizes=SIZES,
+        method, TrainingData([tasks(0)], held_out, SIZES), [5], config=TrainingConfig(epochs=25, batch_size=5),
         on_epoch=lambda state: seen.append(state.valid_auc),
     )  # fmt: skip
     stream = np.random.SeedSequence(5).spawn(4)[2]
@@ -90,8 +90,8 @@ def test_the_best_weights_are_kept():
 
 def test_training_stops_when_patience_is_spent():
     history = train(
-        WoNN(3, WoNNConfig()), [tasks(0)], [tasks(1, 4)], [0],
-        config=TrainingConfig(epochs=500, batch_size=5, patience=4, learning_rate=1e-9), sizes=SIZES,
+        WoNN(3, WoNNConfig()), TrainingData([tasks(0)], [tasks(1, 4)], SIZES), [0],
+        config=TrainingConfig(epochs=500, batch_size=5, patience=4, learning_rate=1e-9),
     )  # fmt: skip
     assert history.epochs == [history.best_epoch[0] + 4]
 
@@ -105,17 +105,17 @@ def test_training_learns():
     pool = mixed_tasks(X, y, 60, seed=0)
     training, validation, target = (pool.subset(np.arange(a, b)) for a, b in ((0, 40), (40, 50), (50, 60)))
     method, untrained = (Eigen(6, EigenConfig(units=64)) for _ in range(2))
-    train(method, [training], [validation], [0], config=TrainingConfig(epochs=60, patience=60))
-    train(untrained, [training], [validation], [0], config=TrainingConfig(epochs=1, learning_rate=1e-12))
+    train(method, TrainingData([training], [validation]), [0], config=TrainingConfig(epochs=60, patience=60))
+    train(untrained, TrainingData([training], [validation]), [0], config=TrainingConfig(epochs=1, learning_rate=1e-12))
     stream = [np.random.SeedSequence(1)]
-    episodes = validation_episodes([target], EpisodeSizes(), "resampled", torch.device("cpu"), stream, least=200)
+    episodes = validation_episodes([target], EpisodeSizes(), "resampled", torch.device("cpu"), stream, min_episodes=200)
     after, before = (float(evaluate(m, *episodes)[1].mean()) for m in (method, untrained))
     assert after > before + 0.05
 
 
 def test_training_without_dropout_stays_finite():
     method = small(dropout=0.0)
-    train(method, [tasks(0)], [tasks(1, 4)], [5], config=TrainingConfig(epochs=60, patience=60), sizes=SIZES)
+    train(method, TrainingData([tasks(0)], [tasks(1, 4)], SIZES), [5], config=TrainingConfig(epochs=60, patience=60))
     assert all(torch.isfinite(value).all() for value in method.state_dict().values())
 
 

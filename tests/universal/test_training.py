@@ -21,7 +21,7 @@ def auc_on_new_tasks(model, anomaly, unlabelled):
         support, query, others = Prior(12, torch.Generator().manual_seed(99)).episodes(
             64, 5, anomaly, unlabelled, 20, 10
         )
-        score = model.adapt_with(support, others)
+        score = model.adapt(support, others)
         return float(exact_auc(score(query.normal), score(query.anomaly)).mean())
 
 

@@ -1,1 +1,6 @@
-"""What the rows of one task make of a model: scores, reasons, suggestions, an ONNX file."""
+"""What the rows of one task make of a model: scores, decisions, reasons, suggestions, an ONNX file."""
+
+from oddshot.adapted.result import ScoredRows
+from oddshot.adapted.task import AdaptedTask
+
+__all__ = ["AdaptedTask", "ScoredRows"]

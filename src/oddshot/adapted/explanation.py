@@ -1,4 +1,4 @@
-"""Why a row has its score: what each attribute adds to it, and which labelled rows lie nearest."""
+"""Why a row has its score: what each column adds to it, and which labelled rows lie nearest."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -6,44 +6,58 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-ORDERS = 4  # orders of the attributes, each forwards and backwards
-BLOCK_NUMBERS = 1 << 22  # of replaced rows that are scored at once: 16 MiB
+N_ORDERS = 4  # random orders of the columns, each forwards and backwards
+MAX_BLOCK_NUMBERS = 1 << 22  # of replaced rows that are scored at once: 16 MiB
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Rows = NDArray[np.float32]
-Score = Callable[[Rows], Floats]
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+EncodedRows = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """Of n rows. contributions: [n, attributes], by how much each column of the table raises or lowers a score.
+    """Of n rows.
 
-    They add up to score − baseline_score, [n] each (within rounding, a millionth of the larger). The baseline of a row
-    is the normal support row nearest to it: baseline [n], its number among the rows given to fit. neighbours: [n, k],
-    the numbers of the nearest labelled rows, nearest first; distances: [n, k], root mean square over encoded columns.
+    Attributes
+    ----------
+    attributes : tuple of str
+        The names of the table's columns.
+    contributions : [n, attributes]
+        By how much each column raises or lowers a score. They add up to score − baseline_score, up to rounding.
+    score, baseline_score : [n]
+        Scores of the rows, and of their baselines.
+    baseline : [n]
+        The baseline of a row is the nearest normal row of the support: its number among the rows given to fit.
+    neighbours : [n, k]
+        The numbers of the nearest labelled rows, nearest first.
+    distances : [n, k]
+        Their distances: root mean square over encoded columns.
     """
 
     attributes: tuple[str, ...]
-    contributions: Floats
-    score: Floats
-    baseline_score: Floats
-    baseline: Ints
-    neighbours: Ints
-    distances: Floats
+    contributions: FloatArray
+    score: FloatArray
+    baseline_score: FloatArray
+    baseline: IntArray
+    neighbours: IntArray
+    distances: FloatArray
 
 
-def contributions(
-    score: Score, rows: Rows, baseline: Rows, groups: Sequence[slice], orders: Sequence[Ints]
-) -> tuple[Floats, Floats, Floats]:
-    """What each group of columns adds on the way from a baseline row to a row: [n, groups], scores [n] of both ends.
+def column_contributions(
+    score: Callable[[EncodedRows], FloatArray],
+    rows: EncodedRows,
+    baseline: EncodedRows,
+    groups: Sequence[slice],
+    orders: Sequence[IntArray],
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Sampled Shapley values of groups of columns: [n, groups], and the scores of rows and baselines, [n] each.
 
-    The groups of the baseline are replaced by those of the row one after the other; a group adds what the score rises
-    at its turn, on average over the orders: Shapley values, by sampling. rows, baseline: [n, M].
+    The groups of a baseline row are replaced by those of the row one after the other; a group's contribution is the
+    rise of the score at its turn, averaged over the orders. rows, baseline: [n, M].
     """
     out = np.zeros((len(rows), len(groups)))
     ends = np.empty((2, len(rows)))
-    step = max(1, BLOCK_NUMBERS // max(rows.shape[1] * (len(groups) + 1), 1))
+    step = max(1, MAX_BLOCK_NUMBERS // max(rows.shape[1] * (len(groups) + 1), 1))
     for first in range(0, len(rows), step):
         part = slice(first, first + step)
         for k, order in enumerate(orders):
@@ -59,17 +73,17 @@ def contributions(
     return out, ends[1], ends[0]
 
 
-def fixed_orders(n: int) -> list[Ints]:
-    """Orders of n attributes and their reverses, always the same; all there are for one or two."""
+def column_orders(n: int) -> list[IntArray]:
+    """Random orders of n columns and their reverses, the same at every call; all orders for one or two columns."""
     rng = np.random.default_rng(0)
-    drawn = [np.arange(n)] if n <= 2 else [rng.permutation(n) for _ in range(ORDERS)]
+    drawn = [np.arange(n)] if n <= 2 else [rng.permutation(n) for _ in range(N_ORDERS)]
     return [one for order in drawn for one in (order, order[::-1])][: 1 if n == 1 else None]
 
 
-def nearest(rows: Rows, others: Rows, k: int) -> tuple[Ints, Floats]:
+def nearest_rows(rows: EncodedRows, others: EncodedRows, k: int) -> tuple[IntArray, FloatArray]:
     """The k nearest of the other rows, nearest first, and their distances: [n, k] each."""
     found, distances = np.empty((len(rows), k), np.int64), np.empty((len(rows), k))
-    step = max(1, BLOCK_NUMBERS // max(others.size, 1))
+    step = max(1, MAX_BLOCK_NUMBERS // max(others.size, 1))
     for first in range(0, len(rows), step):
         difference = rows[first : first + step, None].astype(np.float64) - others[None]
         distance = np.sqrt(np.mean(difference**2, axis=2))
@@ -79,7 +93,7 @@ def nearest(rows: Rows, others: Rows, k: int) -> tuple[Ints, Floats]:
     return found, distances
 
 
-def _path(rows: Rows, baseline: Rows, groups: Sequence[slice]) -> Rows:
+def _path(rows: EncodedRows, baseline: EncodedRows, groups: Sequence[slice]) -> EncodedRows:
     """[groups + 1, n, M]: the baseline, then with one group after the other replaced, at last the rows."""
     path = np.repeat(baseline[None], len(groups) + 1, 0)
     for k, group in enumerate(groups):

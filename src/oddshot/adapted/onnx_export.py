@@ -11,15 +11,15 @@ from torch import Tensor
 
 from oddshot.data.files import write_bytes
 from oddshot.errors import InputError
-from oddshot.methods.compiled import Folded
+from oddshot.methods.compiled import CompiledNetwork
 
-TOLERANCE = 1e-5
+MAX_RELATIVE_ERROR = 1e-5
 OPSET, IR_VERSION = 17, 8  # of 2022: runtimes in use read them
 
 
 def write_onnx(
     path: str | Path,
-    folded: Folded,
+    network: CompiledNetwork,
     facts: Mapping[str, str],
     rows: NDArray[np.float32],
     scores: NDArray[np.float64],
@@ -28,30 +28,30 @@ def write_onnx(
 
     rows, scores: [n, M] and [n], what onnxruntime must agree with.
     """
-    content = to_onnx(folded, rows.shape[1], facts)
+    content = to_onnx(network, rows.shape[1], facts)
     found = run_onnx(content, rows)
     # A score near 0 is a difference of nearly equal numbers: as for all others, what counts is its error in those.
     error = float((np.abs(found - scores) / (np.abs(scores) + np.abs(scores).mean())).max())
-    if not error <= TOLERANCE:
+    if not error <= MAX_RELATIVE_ERROR:
         raise InputError(
             f"{path}: not written, onnxruntime's scores differ from torch's by {error:.1e} of their size, "
-            f"more than {TOLERANCE:g}"
+            f"more than {MAX_RELATIVE_ERROR:g}"
         )
     write_bytes(path, content)
 
 
-def to_onnx(folded: Folded, n_attributes: int, facts: Mapping[str, str]) -> bytes:
+def to_onnx(network: CompiledNetwork, n_attributes: int, facts: Mapping[str, str]) -> bytes:
     """The file's content: rows [n, M] in float32 -> scores [n] in float64."""
-    onnx = _need("onnx")
+    onnx = _import("onnx")
     graph = _Graph(onnx.helper, onnx.numpy_helper)
     x = "rows"
-    for layer in folded.layers:
+    for layer in network.layers:
         inputs = [layer.W] if layer.b is None else [layer.W, layer.b.unsqueeze(0)]
         x = graph.add("Relu", graph.add("MatMul" if layer.b is None else "Gemm", x, *inputs))
     # P and the offset stay matrices: onnxruntime 1.31 can compute products with vectors wrongly.
-    x = graph.add("Cast", graph.add("MatMul", x, folded.P), to=onnx.TensorProto.DOUBLE)
-    x = graph.add("Sub", x, folded.offset.unsqueeze(0))
-    if folded.is_distance:
+    x = graph.add("Cast", graph.add("MatMul", x, network.P), to=onnx.TensorProto.DOUBLE)
+    x = graph.add("Sub", x, network.offset.unsqueeze(0))
+    if network.is_distance:
         x = graph.add("Mul", x, x)
     graph.add("ReduceSum", x, np.array([1]), output="scores", keepdims=0)
     rows = onnx.helper.make_tensor_value_info("rows", onnx.TensorProto.FLOAT, ["n", n_attributes])
@@ -70,7 +70,7 @@ def to_onnx(folded: Folded, n_attributes: int, facts: Mapping[str, str]) -> byte
 
 def run_onnx(content: bytes, rows: NDArray[np.float32]) -> NDArray[np.float64]:
     """What onnxruntime makes of the rows: [n, M] -> [n]."""
-    session = _need("onnxruntime").InferenceSession(content, providers=["CPUExecutionProvider"])
+    session = _import("onnxruntime").InferenceSession(content, providers=["CPUExecutionProvider"])
     scores: NDArray[np.float64] = session.run(["scores"], {"rows": rows})[0]
     return scores
 
@@ -98,7 +98,7 @@ class _Graph:
         return name
 
 
-def _need(module: str) -> Any:
+def _import(module: str) -> Any:
     try:
         return import_module(module)
     except ImportError:

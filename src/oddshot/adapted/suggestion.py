@@ -1,25 +1,25 @@
-"""Which rows to label next: those of which the detector is least sure, far from each other and from labelled ones."""
+"""Which rows to label next: the most uncertain ones that are far from each other and from labelled rows."""
 
 import numpy as np
 from numpy.typing import NDArray
 
-MOST_CANDIDATES = 5000  # rows that distances are computed for: the least sure ones
+MAX_CANDIDATES = 5000  # the most uncertain rows, for which distances are computed
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Rows = NDArray[np.float32]
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+EncodedRows = NDArray[np.float32]
 
 
-def choose_rows(rows: Rows, probability: Floats, labelled: Rows, n: int) -> Ints:
-    """Numbers of n of the rows, the most useful first. rows: [N, M], probability: [N], labelled: [m, M], m above 0.
+def suggest_rows(rows: EncodedRows, probability: FloatArray, labelled: EncodedRows, n: int) -> IntArray:
+    """Numbers of n rows, the most useful first. rows: [N, M], probability: [N], labelled: [m, M], m above 0.
 
-    One after the other: the row for which uncertainty, p (1 − p), times the root of the distance to the nearest row
-    labelled or chosen so far is largest; a copy of such a row comes last. On validation data no other way tried was
-    clearly better. It is better than random choice on digits, and not clearly so on 39 tables of many kinds
+    Greedy: the next row is the one with the largest p (1 − p) times the root of the distance to the nearest row that is
+    labelled or chosen already; copies of such rows come last. On validation data no other rule tried was clearly
+    better. It is better than random choice on digits, and not clearly so on 39 tables of many kinds
     (results/universal/DECISIONS.md).
     """
     worth = probability * (1 - probability)
-    candidates = np.argsort(-worth, kind="stable")[: max(MOST_CANDIDATES, n)]
+    candidates = np.argsort(-worth, kind="stable")[: max(MAX_CANDIDATES, n)]
     X, worth = rows[candidates].astype(np.float64), worth[candidates] + 1e-12
     near = np.full(len(X), np.inf)
     for row in labelled:
@@ -31,10 +31,10 @@ def choose_rows(rows: Rows, probability: Floats, labelled: Rows, n: int) -> Ints
         best = int(value.argmax())
         chosen.append(best)
         near = np.minimum(near, _distance(X, X[best]))
-    numbers: Ints = candidates[chosen]
+    numbers: IntArray = candidates[chosen]
     return numbers
 
 
-def _distance(X: Floats, row: NDArray[np.floating]) -> Floats:
-    out: Floats = np.sqrt(np.mean((X - row) ** 2, axis=1))
+def _distance(X: FloatArray, row: NDArray[np.floating]) -> FloatArray:
+    out: FloatArray = np.sqrt(np.mean((X - row) ** 2, axis=1))
     return out

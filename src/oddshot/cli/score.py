@@ -61,7 +61,7 @@ def score(
     detector = FewShotDetector(None if model is None else load_model(model, device), false_positive_rate)
     detector.fit(*read_support(support, label=label, anomaly_value=anomaly_value))
     with scoring_bar() as on_rows:
-        counts = score_files(detector, paths, out, on_rows, scored)
+        counts = score_files(detector.task_, paths, out, on_rows, scored)
     typer.echo(f"{counts.rows:,} rows scored, {counts.anomalies:,} anomalies (score above {detector.threshold_:.4g})")
     typer.echo(f"written: {out}")
     figures = {

@@ -1,15 +1,16 @@
 """From scores to decisions: thresholds for false-positive rates and the probability of an anomaly.
 
-Both are learned on tasks that training has not seen, and need of a new task no more than its support. Scores are taken
-on a scale on which those of all methods are alike, v = asinh(a / scale): logarithmic for large ones, whatever their
-sign. On it, the threshold for a rate is linear in a few figures of the support (quantile regression): where its normal
-rows lie and how far apart, where its anomalies lie, where unlabelled rows lie, and how many of each there are. The log
-odds of an anomaly grow with v, with one slope up to the threshold for 10 % and another beyond it (logistic regression).
+Both are learned on held-out tasks and need no more of a new task than its support. Scores are brought to a common
+scale, v = asinh(a / scale), which is logarithmic for large scores of either sign. On it, the threshold for a rate is
+linear in a few support-score statistics (quantile regression): mean and spread of its normal rows' scores, mean of its
+anomalies', quantiles of the unlabelled rows', and the numbers of rows. The log-odds of an anomaly are piecewise linear
+in v, with one slope up to the threshold for 10 % and another beyond it (logistic regression).
 """
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,115 +19,155 @@ from scipy.optimize import minimize
 from scipy.special import expit, ndtr, ndtri
 
 from oddshot.decisions.evidence import Evidence
-from oddshot.decisions.held_out import HeldOut
+from oddshot.decisions.held_out import HeldOutScores
 from oddshot.errors import InputError
 
 RATES = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5)
-REFERENCE = RATES.index(0.1)  # the log odds are piecewise linear in v, with their bend at this threshold
+REFERENCE_RATE = RATES.index(0.1)  # the log-odds are piecewise linear in v, with their bend at this threshold
 # 1, normal mean and spread, anomaly mean, unlabelled median and 90 %, logs of the three numbers of rows, one squared
-FEATURES = 10
-COUNTS, N_NORMAL, SQUARED = slice(6, 9), 6, 9
-SMALL = 0.3  # the scale, as a share of a usual normal score
-STEEPNESS = 0.02  # the least slope of the log odds: probabilities grow with the score
-SURE = 5.0  # log odds that few held-out rows can prove
-FARTHEST = 300.0  # v stops here: sinh of it is still finite
+N_FEATURES = 10
+COUNTS, LOG_N_NORMAL, LOG_N_NORMAL_SQUARED = slice(6, 9), 6, 9
+SCALE_SHARE = 0.3  # the scale, as a share of the median normal score
+MIN_SLOPE = 0.02  # of the log-odds, so that probabilities grow with the score
+MAX_LINEAR_LOG_ODDS = 5.0  # few held-out rows can prove larger ones: beyond, they grow logarithmically
+MAX_SCALED_SCORE = 300.0  # of v; its sinh is still finite
 
-Array = NDArray[np.float64]
+FloatArray = NDArray[np.float64]
+
+
+class Decision(ABC):
+    """From the scores of one task to thresholds and probabilities."""
+
+    @abstractmethod
+    def threshold(self, rate: float | None = None) -> float:
+        """The score above which this share of normal rows lies; without a rate, the default threshold."""
+
+    @abstractmethod
+    def rate(self, threshold: float) -> float | None:
+        """The share of normal rows expected above a score, where it is known."""
+
+    @abstractmethod
+    def probability(self, scores: FloatArray) -> FloatArray | None:
+        """The probability of an anomaly, if both kinds of rows were equally frequent, where known: [n] -> [n]."""
 
 
 @dataclass(frozen=True)
-class Decision:
-    """One task's calibration. scale: as in v = asinh(a / scale). cuts: [RATES], thresholds on v, falling as rates grow.
+class FixedThreshold(Decision):
+    """The decision of a model without calibration."""
+
+    value: float
+
+    def threshold(self, rate: float | None = None) -> float:
+        """Always the same."""
+        return self.value
+
+    def rate(self, threshold: float) -> None:
+        """Not known."""
+
+    def probability(self, scores: FloatArray) -> None:
+        """Not known."""
+
+
+@dataclass(frozen=True)
+class CalibratedDecision(Decision):
+    """scale: as in v = asinh(a / scale). thresholds: [RATES], on v, falling as rates grow.
 
     log_odds: constant, slope below and slope above the reference threshold.
     """
 
     scale: float
-    cuts: Array
+    thresholds: FloatArray
     log_odds: tuple[float, float, float]
 
     def threshold(self, rate: float | None = None) -> float:
-        """The score above which so large a share of normal rows lies; without a rate, where the probability is 1/2."""
+        """The score above which this share of normal rows lies; without a rate, where the probability is 1/2."""
         if rate is None:
             constant, below, above = self.log_odds
-            v = self.cuts[REFERENCE] - constant / (above if constant <= 0 else below)
+            v = self.thresholds[REFERENCE_RATE] - constant / (above if constant <= 0 else below)
         else:
-            v = np.interp(ndtri(rate), ndtri(RATES), self.cuts)
-        return float(self.scale * np.sinh(np.clip(v, -FARTHEST, FARTHEST)))
+            v = np.interp(ndtri(rate), ndtri(RATES), self.thresholds)
+        return float(self.scale * np.sinh(np.clip(v, -MAX_SCALED_SCORE, MAX_SCALED_SCORE)))
 
     def rate(self, threshold: float) -> float:
-        """The share of normal rows expected above a score, within RATES: `threshold` the other way round."""
+        """The inverse of `threshold`, within RATES."""
         v = np.arcsinh(threshold / self.scale)
-        return float(ndtr(np.interp(v, self.cuts[::-1], ndtri(RATES)[::-1])))
+        return float(ndtr(np.interp(v, self.thresholds[::-1], ndtri(RATES)[::-1])))
 
-    def probability(self, scores: Array) -> Array:
-        """Of an anomaly, where normal and anomalous rows are met equally often: [n] -> [n]."""
+    def probability(self, scores: FloatArray) -> FloatArray:
+        """[n] -> [n]."""
         constant, below, above = self.log_odds
-        e = np.arcsinh(scores / self.scale) - self.cuts[REFERENCE]
+        e = np.arcsinh(scores / self.scale) - self.thresholds[REFERENCE_RATE]
         log_odds = constant + below * np.minimum(e, 0) + above * np.maximum(e, 0)
-        # Beyond 1 to 150 the odds of rows that lie farther out than any that was met grow no longer exponentially.
-        bounded = np.sign(log_odds) * np.log1p(np.maximum(np.abs(log_odds) - SURE, 0))
-        p: Array = expit(np.clip(log_odds, -SURE, SURE) + bounded)
+        linear = np.clip(log_odds, -MAX_LINEAR_LOG_ODDS, MAX_LINEAR_LOG_ODDS)
+        beyond = np.sign(log_odds) * np.log1p(np.maximum(np.abs(log_odds) - MAX_LINEAR_LOG_ODDS, 0))
+        p: FloatArray = expit(linear + beyond)
         return p
 
 
 @dataclass(frozen=True)
-class Case:
+class CalibrationCase:
     """Coefficients for supports of one kind.
 
-    scale: as in v = asinh(a / scale). usual: [FEATURES], means of the features, from which they are measured. least,
-    most: [FEATURES], as far as they were met; counts beyond are taken as these. thresholds: [RATES, FEATURES]. odds:
-    [FEATURES + 2], those of the features, then the slopes below and above the reference.
+    scale: as in v = asinh(a / scale). means: [N_FEATURES], which are subtracted from the features. smallest, largest:
+    [N_FEATURES], over the held-out tasks; counts beyond are clipped to these. thresholds: [RATES, N_FEATURES],
+    log_odds: [N_FEATURES + 2], of the features, then the slopes below and above the reference.
     """
 
     scale: float
-    usual: tuple[float, ...]
-    least: tuple[float, ...]
-    most: tuple[float, ...]
+    means: tuple[float, ...]
+    smallest: tuple[float, ...]
+    largest: tuple[float, ...]
     thresholds: tuple[tuple[float, ...], ...]
-    odds: tuple[float, ...]
+    log_odds: tuple[float, ...]
 
-    def features(self, evidence: Evidence) -> Array:
-        """[T, FEATURES], measured from what is usual."""
+    def features(self, evidence: Evidence) -> FloatArray:
+        """Centred features: [T, N_FEATURES]."""
         F = raw_features(evidence, self.scale)
-        F[:, COUNTS] = np.clip(F[:, COUNTS], self.least[COUNTS], self.most[COUNTS])
-        F[:, 1:] -= self.usual[1:]
-        F[:, SQUARED] = F[:, N_NORMAL] ** 2  # a bend, so that a rate holds for few, some and many normal rows
+        F[:, COUNTS] = np.clip(F[:, COUNTS], self.smallest[COUNTS], self.largest[COUNTS])
+        F[:, 1:] -= self.means[1:]
+        # Not only linear in log n, so that a rate holds for few, some and many normal rows.
+        F[:, LOG_N_NORMAL_SQUARED] = F[:, LOG_N_NORMAL] ** 2
         return F
+
+    def to_dict(self) -> dict[str, Any]:
+        """By the names of model files."""
+        return {
+            "scale": self.scale,
+            "usual": self.means,
+            "least": self.smallest,
+            "most": self.largest,
+            "thresholds": self.thresholds,
+            "odds": self.log_odds,
+        }
 
 
 @dataclass(frozen=True)
 class Calibration:
     """What was learned on held-out tasks, for each kind of support that the method can work with."""
 
-    cases: Mapping[str, Case]
+    cases: Mapping[str, CalibrationCase]
 
-    def decide(self, evidence: Evidence) -> Decision:
-        """For a task (the only one of this evidence). A kind of support that was not met is refused."""
-        case = self.cases.get(evidence.case) or self.cases.get(evidence.case.removesuffix(", unlabelled"))
+    def decide(self, evidence: Evidence) -> CalibratedDecision:
+        """For a task, the only one of this evidence. A kind of support that was not met is refused."""
+        kind = evidence.support_kind
+        case = self.cases.get(kind) or self.cases.get(kind.removesuffix(", unlabelled"))
         if case is None:
-            raise InputError(f"the model has no calibration for a support of this kind ({evidence.case})")
+            raise InputError(f"the model has no calibration for a support of this kind ({kind})")
         F = case.features(evidence)[0]
-        cuts = np.maximum.accumulate((np.array(case.thresholds) @ F)[::-1])[::-1]
-        constant, (below, above) = np.array(case.odds[:FEATURES]) @ F, case.odds[FEATURES:]
-        return Decision(case.scale, cuts, (float(constant), below, above))
+        thresholds = np.maximum.accumulate((np.array(case.thresholds) @ F)[::-1])[::-1]
+        constant, (below, above) = np.array(case.log_odds[:N_FEATURES]) @ F, case.log_odds[N_FEATURES:]
+        return CalibratedDecision(case.scale, thresholds, (float(constant), below, above))
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, in types that JSON has."""
-        return {name: asdict(case) for name, case in self.cases.items()}
+        return {name: case.to_dict() for name, case in self.cases.items()}
 
     @classmethod
     def from_dict(cls, data: Any) -> "Calibration":
-        """Back from to_dict by way of JSON, trusting nothing: a ValueError, TypeError or KeyError where it is not."""
-        cases = {}
-        for name, case in dict(data).items():
-            thresholds = tuple(_numbers(row, FEATURES) for row in case["thresholds"])
-            odds, (scale,) = _numbers(case["odds"], FEATURES + 2), _numbers([case["scale"]], 1)
-            if len(thresholds) != len(RATES) or scale <= 0 or min(odds[FEATURES:]) <= 0:
-                raise ValueError("calibration: expected a threshold a rate, a scale and slopes above 0")
-            usual, least, most = (_numbers(case[part], FEATURES) for part in ("usual", "least", "most"))
-            cases[str(name)] = Case(scale, usual, least, most, thresholds, odds)
-        return cls(cases)
+        """From what `to_dict` gave, read from a file that may be damaged: ValueError, TypeError or KeyError if so."""
+        if not isinstance(data, dict) or not all(isinstance(case, dict) for case in data.values()):
+            raise TypeError(f"calibration is {str(data)[:40]!r}")
+        return cls({str(name): _parse_case(case) for name, case in data.items()})
 
 
 def check_rate(rate: object) -> float | None:
@@ -139,22 +180,22 @@ def check_rate(rate: object) -> float | None:
     return float(rate)  # type: ignore[arg-type]
 
 
-def learn_calibration(episodes: Sequence[HeldOut]) -> Calibration:
+def learn_calibration(episodes: Sequence[HeldOutScores]) -> Calibration:
     """From episodes of every kind of support that the method can work with."""
-    kinds = dict.fromkeys(part.evidence.case for part in episodes)
-    return Calibration({kind: _learn_case([e for e in episodes if e.evidence.case == kind]) for kind in kinds})
+    kinds = dict.fromkeys(part.evidence.support_kind for part in episodes)
+    return Calibration({kind: _learn_case([e for e in episodes if e.evidence.support_kind == kind]) for kind in kinds})
 
 
-def raw_features(evidence: Evidence, scale: float) -> Array:
-    """[T, FEATURES], 0 where a support has no such rows; the square comes later."""
+def raw_features(evidence: Evidence, scale: float) -> FloatArray:
+    """Features before centring and without the square, 0 where a support has no such rows: [T, N_FEATURES]."""
 
-    def v(scores: Array) -> Array:
-        out: Array = np.arcsinh(scores / scale)
+    def v(scores: FloatArray) -> FloatArray:
+        out: FloatArray = np.arcsinh(scores / scale)
         return out
 
     parts = (evidence.normal, evidence.anomaly, evidence.unlabelled)
     has = [part.shape[1] > 0 for part in parts]
-    F = np.zeros((len(evidence.normal), FEATURES))
+    F = np.zeros((len(evidence.normal), N_FEATURES))
     F[:, 0], F[:, 1], F[:, 2] = 1.0, v(evidence.normal).mean(1), v(evidence.normal).std(1)
     if has[1]:
         F[:, 3] = v(evidence.anomaly).mean(1)
@@ -165,26 +206,35 @@ def raw_features(evidence: Evidence, scale: float) -> Array:
     return F
 
 
-def _learn_case(episodes: Sequence[HeldOut]) -> Case:
+def _learn_case(episodes: Sequence[HeldOutScores]) -> CalibrationCase:
     sizes = np.abs(np.concatenate([part.normal.ravel() for part in episodes]))
-    scale = SMALL * float(np.median(sizes)) or float(sizes.mean()) or 1.0
+    scale = SCALE_SHARE * float(np.median(sizes)) or float(sizes.mean()) or 1.0
     raw = np.concatenate([raw_features(part.evidence, scale) for part in episodes])
-    blank = Case(scale, _plain(raw.mean(0)), _plain(raw.min(0)), _plain(raw.max(0)), (), ())
+    blank = CalibrationCase(scale, _floats(raw.mean(0)), _floats(raw.min(0)), _floats(raw.max(0)), (), ())
+    features = [blank.features(part.evidence) for part in episodes]
 
-    def rows(label: str) -> tuple[Array, Array]:
-        """Features and v of all queries with this label: [N, FEATURES], [N]."""
-        scores: list[Array] = [getattr(part, label) for part in episodes]
-        F = [np.repeat(blank.features(p.evidence), s.shape[1], 0) for p, s in zip(episodes, scores, strict=True)]
-        return np.concatenate(F), np.concatenate([np.arcsinh(s / scale).ravel() for s in scores])
+    def rows(scores: Sequence[FloatArray]) -> tuple[FloatArray, FloatArray]:
+        """Features and v of all these queries, [T, n] an episode: [N, N_FEATURES], [N]."""
+        F = [np.repeat(of_tasks, part.shape[1], 0) for of_tasks, part in zip(features, scores, strict=True)]
+        return np.concatenate(F), np.concatenate([np.arcsinh(part / scale).ravel() for part in scores])
 
-    (F, v), (G, w) = rows("normal"), rows("anomaly")
+    (F, v), (G, w) = rows([part.normal for part in episodes]), rows([part.anomaly for part in episodes])
     thresholds = np.array([fit_quantile(F, v, 1 - rate) for rate in RATES])
     both, y = np.concatenate([F, G]), np.repeat([0.0, 1.0], [len(F), len(G)])
-    odds = fit_odds(both, np.concatenate([v, w]) - both @ thresholds[REFERENCE], y)
-    return replace(blank, thresholds=tuple(map(_plain, thresholds)), odds=_plain(odds))
+    log_odds = fit_log_odds(both, np.concatenate([v, w]) - both @ thresholds[REFERENCE_RATE], y)
+    return replace(blank, thresholds=tuple(map(_floats, thresholds)), log_odds=_floats(log_odds))
 
 
-def fit_quantile(F: Array, v: Array, level: float, penalty: float = 1e-3) -> Array:
+def _parse_case(case: dict[str, Any]) -> CalibrationCase:
+    thresholds = tuple(_numbers(row, N_FEATURES) for row in case["thresholds"])
+    log_odds, (scale,) = _numbers(case["odds"], N_FEATURES + 2), _numbers([case["scale"]], 1)
+    if len(thresholds) != len(RATES) or scale <= 0 or min(log_odds[N_FEATURES:]) <= 0:
+        raise ValueError("calibration: expected a threshold a rate, a scale and slopes above 0")
+    means, smallest, largest = (_numbers(case[part], N_FEATURES) for part in ("usual", "least", "most"))
+    return CalibrationCase(scale, means, smallest, largest, thresholds, log_odds)
+
+
+def fit_quantile(F: FloatArray, v: FloatArray, level: float, penalty: float = 1e-3) -> FloatArray:
     """Coefficients c for which F c is the quantile of v at this level: least pinball loss. F: [N, D], v: [N] -> [D].
 
     F[:, 0] is 1. The loss is smoothed over a hundredth of the spread of v, and the constant then set so that
@@ -198,7 +248,7 @@ def fit_quantile(F: Array, v: Array, level: float, penalty: float = 1e-3) -> Arr
     start[0] = np.quantile(y, level)
     for smoothing in (0.3, 0.05, 0.01):
 
-        def loss(c: Array, h: float = smoothing) -> tuple[float, Array]:
+        def loss(c: FloatArray, h: float = smoothing) -> tuple[float, FloatArray]:
             residual = y - c[0] - X @ c[1:]
             value = float((level * residual + h * np.logaddexp(0.0, -residual / h)).mean())
             slope = expit(-residual / h) - level
@@ -212,10 +262,10 @@ def fit_quantile(F: Array, v: Array, level: float, penalty: float = 1e-3) -> Arr
     return out
 
 
-def fit_odds(F: Array, e: Array, y: Array, penalty: float = 1e-3) -> Array:
+def fit_log_odds(F: FloatArray, e: FloatArray, y: FloatArray, penalty: float = 1e-3) -> FloatArray:
     """Logistic regression, both classes weighing the same, on F [N, D] and on e below and above 0 [N]: [D + 2].
 
-    F[:, 0] is 1. The slopes on e are at least STEEPNESS.
+    F[:, 0] is 1. The slopes on e are at least MIN_SLOPE.
     """
     X = np.column_stack([F, np.minimum(e, 0), np.maximum(e, 0)])
     spread = np.where(X.std(0) > 1e-9, X.std(0), 1.0)
@@ -223,19 +273,19 @@ def fit_odds(F: Array, e: Array, y: Array, penalty: float = 1e-3) -> Array:
     weight = np.where(y > 0, 0.5 / max(y.sum(), 1), 0.5 / max((1 - y).sum(), 1))
     held = np.append(0.0, np.ones(X.shape[1] - 1))
 
-    def loss(c: Array) -> tuple[float, Array]:
+    def loss(c: FloatArray) -> tuple[float, FloatArray]:
         z = X @ c
         value = float(weight @ (np.logaddexp(0, z) - y * z)) + penalty * float(held @ c**2)
         return value, X.T @ (weight * (expit(z) - y)) + 2 * penalty * held * c
 
-    least = STEEPNESS * spread[-2:]
+    least = MIN_SLOPE * spread[-2:]
     start = np.append(np.zeros(F.shape[1]), np.maximum(least, 1.0))
     bounds = [(None, None)] * F.shape[1] + [(low, None) for low in least]
-    found: Array = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 500}).x
+    found: FloatArray = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 500}).x
     return found / spread
 
 
-def _plain(values: Array) -> tuple[float, ...]:
+def _floats(values: FloatArray) -> tuple[float, ...]:
     return tuple(float(value) for value in values)
 
 

@@ -1,4 +1,4 @@
-"""What the support of a task tells of its scores, before any other row is met."""
+"""Support-score statistics that calibration and familiarity use: all that is known of a task before other rows come."""
 
 from dataclasses import dataclass
 
@@ -7,69 +7,62 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from oddshot.methods.contract import LabelledRows, ScoreFunction
+from oddshot.methods.contract import LabelledRows, Score
 
-MOST_SCORED = 200  # rows of each kind whose scores are looked at
+MAX_SCORED_ROWS = 200  # of each kind: normal, anomalous, unlabelled
 
-Scores = NDArray[np.float64]
+FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Evidence:
     """Of T adapted tasks with supports of the same size.
 
-    normal: [T, n], anomaly: [T, a] and unlabelled: [T, u], scores of such rows, at most MOST_SCORED of each.
-    representation: [T, H], the task representation r where the method has one. n_unlabelled: rows adapted with.
+    normal: [T, n], anomaly: [T, a] and unlabelled: [T, u], scores of such rows, at most MAX_SCORED_ROWS of each.
+    representation: [T, H], the task representation r; H = 0 for methods without one. n_unlabelled: rows adapted with.
     """
 
-    normal: Scores
-    anomaly: Scores
-    unlabelled: Scores
-    representation: Scores | None
+    normal: FloatArray
+    anomaly: FloatArray
+    unlabelled: FloatArray
+    representation: FloatArray
     n_unlabelled: int
 
     @property
-    def case(self) -> str:
-        """Which kind of support it is; each has a calibration of its own."""
-        return case_name(self.anomaly.shape[1], self.n_unlabelled)
+    def support_kind(self) -> str:
+        """Which kind of support it is; each kind has a calibration of its own."""
+        return support_kind(self.anomaly.shape[1], self.n_unlabelled)
 
 
-def case_name(n_anomaly: int, n_unlabelled: int) -> str:
-    """The kind of a support."""
+def support_kind(n_anomaly: int, n_unlabelled: int) -> str:
+    """The kind of a support: with anomalies or normal rows only, with or without unlabelled rows."""
     return ("anomalies" if n_anomaly else "normal only") + (", unlabelled" if n_unlabelled else "")
 
 
 @torch.no_grad()
-def gather_evidence(score: ScoreFunction, support: LabelledRows, unlabelled: Tensor | None = None) -> Evidence:
-    """score: what a method gave for this support, of one replica, and these unlabelled rows, [1, T, u, M]."""
-    # A row in the support scores lower than one that is not. Held out in turn they would not, but the thresholds were
-    # no better for it (results/universal/DECISIONS.md), and adaptation would cost several times as much.
+def gather_evidence(score: Score, support: LabelledRows, unlabelled: Tensor | None = None) -> Evidence:
+    """score: of one replica, adapted to this support and these unlabelled rows, [1, T, U, M]."""
+    # A row of the support scores lower than another. Leave-one-out scores would not, but thresholds were no better with
+    # them (results/universal/DECISIONS.md), and adaptation would cost several times as much.
     parts = [support.normal, support.anomaly, support.normal[:, :, :0] if unlabelled is None else unlabelled]
-    some = [rows[:, :, _spaced(rows.shape[2], MOST_SCORED)] for rows in parts]
-    scores = _numpy(score(torch.cat(some, dim=2)))
+    some = [rows[:, :, _spaced(rows.shape[2], MAX_SCORED_ROWS)] for rows in parts]
+    scores = _to_numpy(score(torch.cat(some, dim=2)))
     normal, anomaly, others = np.split(scores, np.cumsum([rows.shape[2] for rows in some[:2]]), axis=1)
-    r = representation_of(score)
     return Evidence(
         normal=normal,
         anomaly=anomaly,
         unlabelled=others,
-        representation=None if r is None else _numpy(r),
+        representation=_to_numpy(score.representation),
         n_unlabelled=0 if unlabelled is None else unlabelled.shape[2],
     )
 
 
-def representation_of(score: ScoreFunction) -> Tensor | None:
-    """The task representation r that a score function was made with, [R, T, H]."""
-    r = getattr(getattr(score, "distance", score), "r", None)
-    return r if isinstance(r, Tensor) else None
-
-
-def _spaced(n: int, most: int) -> Tensor:
+def _spaced(n: int, max_rows: int) -> Tensor:
     """At most so many of n row numbers, evenly spaced."""
-    return torch.arange(n) if n <= most else torch.linspace(0, n - 1, most).long()
+    return torch.arange(n) if n <= max_rows else torch.linspace(0, n - 1, max_rows).long()
 
 
-def _numpy(values: Tensor) -> Scores:
-    """The only replica's, in float64."""
-    out: Scores = values[0].double().cpu().numpy()
+def _to_numpy(values: Tensor) -> FloatArray:
+    """The only replica's values, in float64."""
+    out: FloatArray = values[0].double().cpu().numpy()
     return out

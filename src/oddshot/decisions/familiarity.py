@@ -3,25 +3,32 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from oddshot.decisions.evidence import Evidence
 
-RARE = 0.001  # tasks that are farther than all but this share of the held-out ones are warned of
-SHARES = tuple(k / 10 for k in range(1, 10))  # quantiles of the held-out distances that are kept
+WARNING_SHARE = 0.001  # a warning where fewer than this share of held-out tasks lie as far from the training tasks
+SHARES = tuple(k / 10 for k in range(1, 10))  # quantiles of the held-out distances that are stored
 
-Array = NDArray[np.float64]
+FloatArray = NDArray[np.float64]
+
+
+class FamiliarityResult(NamedTuple):
+    """share: of held-out tasks at least as far from the training tasks, 1 to 0. distance: in medians of theirs."""
+
+    share: float
+    distance: float
 
 
 @dataclass(frozen=True)
-class Case:
+class FamiliarityCase:
     """For supports of one kind. mean, spread: [H], of the representations r of training tasks.
 
-    quantiles: [SHARES], of the distances of held-out tasks; beyond the last one their share falls by e for each
-    `excess`.
+    quantiles: [SHARES], of the distances of held-out tasks; beyond the last one their share falls exponentially, by e
+    for each `excess`.
     """
 
     mean: tuple[float, ...]
@@ -29,14 +36,14 @@ class Case:
     quantiles: tuple[float, ...]
     excess: float
 
-    def distance(self, representation: Array) -> Array:
-        """Root mean square over the numbers of r, each in spreads of the training tasks: [T, H] -> [T]."""
+    def distance(self, representation: FloatArray) -> FloatArray:
+        """Root mean square over the entries of r, each in spreads of the training tasks: [T, H] -> [T]."""
         z = (representation - np.array(self.mean)) / np.array(self.spread)
-        out: Array = np.sqrt(np.mean(z**2, axis=1))
+        out: FloatArray = np.sqrt(np.mean(z**2, axis=1))
         return out
 
     def share_beyond(self, distance: float) -> float:
-        """Of held-out tasks, those that lie at least so far: from 1 to 0."""
+        """The share of held-out tasks that lie at least so far, from 1 to 0."""
         if distance <= self.quantiles[-1]:
             return 1.0 - float(np.interp(distance, (0.0, *self.quantiles), (0.0, *SHARES)))
         return (1 - SHARES[-1]) * math.exp(-(distance - self.quantiles[-1]) / self.excess)
@@ -44,20 +51,17 @@ class Case:
 
 @dataclass(frozen=True)
 class Familiarity:
-    """What representations of tasks are like, for each kind of support."""
+    """The distribution of task representations, for each kind of support."""
 
-    cases: Mapping[str, Case]
+    cases: Mapping[str, FamiliarityCase]
 
-    def judge(self, evidence: Evidence) -> tuple[float, float] | None:
-        """For a task: the share of held-out tasks at least as far from the training tasks, and the distance in medians.
-
-        None where such supports were not met.
-        """
-        case = self.cases.get(evidence.case)
-        if case is None or evidence.representation is None:
+    def judge(self, evidence: Evidence) -> FamiliarityResult | None:
+        """For a task, the only one of this evidence; None for a kind of support that was not met."""
+        case = self.cases.get(evidence.support_kind)
+        if case is None or evidence.representation.shape[1] == 0:
             return None
         distance = float(case.distance(evidence.representation)[0])
-        return case.share_beyond(distance), distance / case.quantiles[len(SHARES) // 2]
+        return FamiliarityResult(case.share_beyond(distance), distance / case.quantiles[len(SHARES) // 2])
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, in types that JSON has."""
@@ -65,56 +69,55 @@ class Familiarity:
 
     @classmethod
     def from_dict(cls, data: Any) -> "Familiarity":
-        """Back from to_dict by way of JSON, trusting nothing: a ValueError, TypeError or KeyError where it is not."""
-        cases = {}
-        for name, case in dict(data).items():
-            parts = [np.array(case[part], dtype=np.float64) for part in ("mean", "spread", "quantiles")]
-            mean, spread, quantiles = parts
-            excess = float(case["excess"])
-            right = mean.ndim == 1 and mean.shape == spread.shape and quantiles.shape == (len(SHARES),)
-            if not right or not all(np.isfinite(part).all() for part in (*parts, np.array(excess))):
-                raise ValueError("familiarity: expected numbers, as many means as spreads")
-            if (
-                not (spread > 0).all()
-                or not (quantiles > 0).all()
-                or not (np.diff(quantiles) >= 0).all()
-                or excess <= 0
-            ):
-                raise ValueError("familiarity: spreads, quantiles and excess are above 0, and quantiles grow")
-            cases[str(name)] = Case(_plain(mean), _plain(spread), _plain(quantiles), excess)
-        return cls(cases)
+        """From what `to_dict` gave, read from a file that may be damaged: ValueError, TypeError or KeyError if so."""
+        if not isinstance(data, dict) or not all(isinstance(case, dict) for case in data.values()):
+            raise TypeError(f"familiarity is {str(data)[:40]!r}")
+        return cls({str(name): _parse_case(case) for name, case in data.items()})
 
 
 def learn_familiarity(training: Sequence[Evidence], held_out: Sequence[Evidence]) -> Familiarity | None:
     """From supports of training tasks and of held-out ones; None where the method has no representation of a task."""
     cases = {}
-    for kind in dict.fromkeys(one.case for one in held_out):
+    for kind in dict.fromkeys(one.support_kind for one in held_out):
         r, other = _representations(training, kind), _representations(held_out, kind)
         if r is not None and other is not None:
             cases[kind] = _learn_case(r, other)
     return Familiarity(cases) if cases else None
 
 
-def _learn_case(r: Array, other: Array) -> Case:
-    """r: [T, H], other: [V, H]."""
-    spread = np.maximum(r.std(0), 1e-3 * max(float(r.std()), 1e-6))  # a number that never changes tells nothing
-    case = Case(_plain(r.mean(0)), _plain(spread), (), 1.0)
-    # Held-out tasks may be few, and then alike by chance: whichever distances are larger are taken.
+def _parse_case(case: dict[str, Any]) -> FamiliarityCase:
+    parts = [np.array(case[part], dtype=np.float64) for part in ("mean", "spread", "quantiles")]
+    mean, spread, quantiles = parts
+    excess = float(case["excess"])
+    shapes_fit = mean.ndim == 1 and mean.shape == spread.shape and quantiles.shape == (len(SHARES),)
+    if not shapes_fit or not all(np.isfinite(part).all() for part in (*parts, np.array(excess))):
+        raise ValueError("familiarity: expected numbers, as many means as spreads")
+    positive = (spread > 0).all() and (quantiles > 0).all() and excess > 0
+    if not positive or not (np.diff(quantiles) >= 0).all():
+        raise ValueError("familiarity: spreads, quantiles and excess are above 0, and quantiles grow")
+    return FamiliarityCase(_rounded(mean), _rounded(spread), _rounded(quantiles), excess)
+
+
+def _learn_case(r: FloatArray, other: FloatArray) -> FamiliarityCase:
+    """r: [T, H], of training tasks; other: [V, H], of held-out ones."""
+    spread = np.maximum(r.std(0), 1e-3 * max(float(r.std()), 1e-6))  # entries that hardly vary tell nothing
+    case = FamiliarityCase(_rounded(r.mean(0)), _rounded(spread), (), 1.0)
+    # Held-out tasks may be few, and then alike by chance: the larger distances of both groups are taken.
     quantiles, excess = zip(*(_tail(case.distance(part)) for part in (r, other)), strict=True)
-    return Case(case.mean, case.spread, _plain(np.maximum(*quantiles)), float(f"{max(excess):.6g}"))
+    return FamiliarityCase(case.mean, case.spread, _rounded(np.maximum(*quantiles)), float(f"{max(excess):.6g}"))
 
 
-def _tail(distance: Array) -> tuple[Array, float]:
+def _tail(distance: FloatArray) -> tuple[FloatArray, float]:
+    """Quantiles of the distances, and their mean excess over the last one."""
     quantiles = np.maximum(np.quantile(distance, SHARES), 1e-6)
-    return quantiles, max(
-        float(np.maximum(distance - quantiles[-1], 0).sum() / (distance >= quantiles[-1]).sum()), 1e-3
-    )
+    beyond = distance - quantiles[-1]
+    return quantiles, max(float(np.maximum(beyond, 0).sum() / (beyond >= 0).sum()), 1e-3)
 
 
-def _representations(evidence: Sequence[Evidence], kind: str) -> Array | None:
-    found = [one.representation for one in evidence if one.case == kind and one.representation is not None]
+def _representations(evidence: Sequence[Evidence], kind: str) -> FloatArray | None:
+    found = [one.representation for one in evidence if one.support_kind == kind and one.representation.shape[1] > 0]
     return np.concatenate(found) if found else None
 
 
-def _plain(values: Array) -> tuple[float, ...]:
-    return tuple(float(f"{value:.6g}") for value in values)  # six digits tell as much, in a smaller file
+def _rounded(values: FloatArray) -> tuple[float, ...]:
+    return tuple(float(f"{value:.6g}") for value in values)  # six digits suffice and make a smaller file

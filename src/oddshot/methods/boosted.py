@@ -9,9 +9,9 @@ import torch
 from torch import Tensor
 
 from oddshot.errors import InputError
-from oddshot.methods.contract import LabelledRows, ScoreFunction
-from oddshot.methods.pertask import Array, PerTask, RowScores, labelled
-from oddshot.methods.settings import require_at_least
+from oddshot.methods.classical import FloatArray, PerTask, RowScorer, labelled
+from oddshot.methods.contract import LabelledRows, Score
+from oddshot.methods.hyperparameters import require_at_least
 
 
 @dataclass(frozen=True)
@@ -29,13 +29,14 @@ class Boosted(PerTask):
     """Trees tell the labelled anomalies from the normal rows, and from the unlabelled ones where there are any."""
 
     config_type = BoostedConfig
-    least_anomaly = 1
+    min_anomaly = 1
+    uses_unlabelled = True
 
-    def adapt_with(self, support: LabelledRows, unlabelled: Tensor | None) -> ScoreFunction:
-        """Unlabelled rows are taken as normal: most of them are."""
+    def adapt(self, support: LabelledRows, unlabelled: Tensor | None = None) -> Score:
+        """Fit every task. Unlabelled rows are taken as normal: most of them are."""
         if unlabelled is not None:
             support = LabelledRows(torch.cat([support.normal, unlabelled], dim=2), support.anomaly)
-        return self.adapt(support)
+        return super().adapt(support)
 
 
 class CatBoost(Boosted):
@@ -43,7 +44,7 @@ class CatBoost(Boosted):
 
     name = "catboost"
 
-    def fit_task(self, normal: Array, anomaly: Array, seed: int) -> RowScores:
+    def fit_task(self, normal: FloatArray, anomaly: FloatArray, seed: int) -> RowScorer:
         """The logit of the probability of an anomaly."""
         model = _package(self.name).CatBoostClassifier(
             iterations=self.config.trees,
@@ -65,7 +66,7 @@ class XGBoost(Boosted):
 
     name = "xgboost"
 
-    def fit_task(self, normal: Array, anomaly: Array, seed: int) -> RowScores:
+    def fit_task(self, normal: FloatArray, anomaly: FloatArray, seed: int) -> RowScorer:
         """The logit of the probability of an anomaly."""
         model = _package(self.name).XGBClassifier(
             n_estimators=self.config.trees,

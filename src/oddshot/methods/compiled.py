@@ -1,18 +1,58 @@
-"""One adapted task in its cheapest form: plain layers, with all that depends on the task folded into them."""
+"""The score of one adapted task in its cheapest form: everything that depends on the task alone is computed once."""
 
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor
 
-from oddshot.methods.contract import Distance, Linear, ScoreFunction
-from oddshot.methods.ensemble import Averaged, average
-from oddshot.methods.maml import SteppedDistance
-from oddshot.methods.relative import RelativeScore
-from oddshot.methods.taskwise import TaskDistance
 from oddshot.model.description import Describer
 from oddshot.model.networks import Network
+
+MAX_CHUNK_ROWS = 16384
+MIN_CHUNK_ROWS = 256
+CACHE_NUMBERS = (
+    2**18
+)  # activations of one layer for one chunk: 1 MiB of float32, so that the next layer finds it cached
+
+
+class CompiledScore(ABC):
+    """Scores rows of one task, a chunk at a time."""
+
+    runs_in_threads: ClassVar[bool] = True
+    """Whether several threads may score chunks at the same time."""
+
+    @property
+    @abstractmethod
+    def chunk_rows(self) -> int:
+        """How many rows to score at once on a CPU."""
+
+    @abstractmethod
+    def __call__(self, x: Tensor, buffers: Sequence[Tensor] = ()) -> Tensor:
+        """Scores in float64. x: [n, M] -> [n]. buffers: from `make_buffers`, for at least n rows."""
+
+    def make_buffers(self, n: int) -> list[Tensor]:
+        """Memory that calls with at most n rows may reuse, so that it stays in the cache."""
+        return []
+
+
+@dataclass(frozen=True)
+class Uncompiled(CompiledScore):
+    """A score that has no cheaper form."""
+
+    score: Callable[[Tensor], Tensor]
+    runs_in_threads = False
+
+    @property
+    def chunk_rows(self) -> int:
+        """Always the largest number."""
+        return MAX_CHUNK_ROWS
+
+    def __call__(self, x: Tensor, buffers: Sequence[Tensor] = ()) -> Tensor:
+        """x: [n, M] -> [n]."""
+        return self.score(x[None, None])[0, 0]
 
 
 @dataclass(frozen=True)
@@ -24,10 +64,10 @@ class Layer:
 
 
 @dataclass(frozen=True)
-class Folded:
-    """Score function of one task: a(x) = ‖h(x) P − o‖² where it is a distance, else h(x) P − o.
+class CompiledNetwork(CompiledScore):
+    """a(x) = ‖h(x) P − o‖² if `is_distance`, else h(x) P − o, where h is the given layers one after the other.
 
-    h: the layers, one after the other. P: [units, K], offset: [K] in float64; K = 1 where it is no distance.
+    P: [units, K], offset: [K] in float64; K = 1 if it is not a distance.
     """
 
     layers: Sequence[Layer]
@@ -37,17 +77,22 @@ class Folded:
 
     @property
     def widest(self) -> int:
-        """How many numbers a row becomes at most."""
+        """The largest number of activations of a row."""
         return max(self.P.shape[0], *(max(layer.W.shape) for layer in self.layers), 1)
 
-    def room(self, n: int) -> list[Tensor]:
-        """Memory for what each layer gives, for n rows at most: used again and again, it stays in the cache."""
+    @property
+    def chunk_rows(self) -> int:
+        """So many that activations stay in the cache from layer to layer."""
+        return _rows_in_cache(CACHE_NUMBERS, self.widest)
+
+    def make_buffers(self, n: int) -> list[Tensor]:
+        """One buffer for the output of each layer."""
         return [layer.W.new_empty(n, layer.W.shape[1]) for layer in self.layers]
 
-    def __call__(self, x: Tensor, room: Sequence[Tensor] | None = None) -> Tensor:
-        """x: [n, M]. Returns [n] in float64: squares of large float32 numbers stay finite."""
+    def __call__(self, x: Tensor, buffers: Sequence[Tensor] = ()) -> Tensor:
+        """x: [n, M] -> [n] in float64, so that squares of large float32 numbers stay finite."""
         for k, layer in enumerate(self.layers):
-            out = None if room is None else room[k][: len(x)]
+            out = buffers[k][: len(x)] if buffers else None
             x = torch.mm(x, layer.W, out=out) if layer.b is None else torch.addmm(layer.b, x, layer.W, out=out)
             x.relu_()
         projected = (x @ self.P).double().sub_(self.offset)
@@ -55,74 +100,59 @@ class Folded:
 
 
 @dataclass(frozen=True)
-class FoldedRelative:
-    """Score function of one task of `relative`: rows are described, then scored by layers from the left.
+class CompiledRelative(CompiledScore):
+    """The score of `relative`: rows are described, then scored by a network applied from the left.
 
-    A description comes with its rows last, and W ᵀ x needs no turning.
+    Descriptions come transposed, [D, n], and Wᵀ x needs no transposition back.
     """
 
     describe: Describer
-    folded: Folded
+    network: CompiledNetwork
 
     @property
-    def widest(self) -> int:
-        """How many numbers a row becomes at most."""
-        return self.describe.widest
+    def chunk_rows(self) -> int:
+        """A description takes some fifty operations: chunks are larger so that the cost of each call does not show."""
+        return _rows_in_cache(2 * CACHE_NUMBERS, self.describe.widest)
 
-    def __call__(self, x: Tensor) -> Tensor:
-        """x: [n, M]. Returns [n] in float64."""
-        z = self.describe.rows_last(x[None, None])[0, 0]
-        for layer in self.folded.layers:
+    def __call__(self, x: Tensor, buffers: Sequence[Tensor] = ()) -> Tensor:
+        """x: [n, M] -> [n]."""
+        z = self.describe.transposed(x[None, None])[0, 0]
+        for layer in self.network.layers:
             z = layer.W.T @ z if layer.b is None else torch.addmm(layer.b[:, None], layer.W.T, z)
             z.relu_()
-        projected = (self.folded.P.T @ z).double().sub_(self.folded.offset[:, None])
+        projected = (self.network.P.T @ z).double().sub_(self.network.offset[:, None])
         return projected.square_().sum(0)
 
 
 @dataclass(frozen=True)
-class FoldedMean:
-    """Score function of one task of an ensemble."""
+class CompiledMean(CompiledScore):
+    """The mean of the scores of an ensemble's members, each divided by its scale."""
 
-    parts: Sequence["FoldedScore"]
+    members: Sequence[CompiledScore]
     scales: Sequence[float]
 
     @property
-    def widest(self) -> int:
-        """How many numbers a row becomes at most."""
-        return max(part.widest for part in self.parts)
+    def runs_in_threads(self) -> bool:  # type: ignore[override]
+        """If all members do."""
+        return all(member.runs_in_threads for member in self.members)
 
-    def __call__(self, x: Tensor) -> Tensor:
-        """x: [n, M]. Returns [n] in float64."""
-        return average([part(x) for part in self.parts], self.scales)
+    @property
+    def chunk_rows(self) -> int:
+        """Of the member with the shortest chunks."""
+        return min(member.chunk_rows for member in self.members)
 
-
-FoldedScore = Folded | FoldedRelative | FoldedMean
-
-
-@torch.no_grad()
-def fold(score: ScoreFunction) -> FoldedScore | None:
-    """The only task of a score function with R = T = 1; None where a method scores by something else than layers."""
-    match score:
-        case Averaged(scores, scales):
-            parts = [folded for one in scores if (folded := fold(one)) is not None]
-            return FoldedMean(parts, scales) if len(parts) == len(scores) else None
-        case RelativeScore(describe, distance):
-            folded = fold(distance)
-            assert isinstance(folded, Folded)
-            return FoldedRelative(describe, folded)
-        case Distance(network, r, P, offset):
-            return Folded(_layers(network, r), P[0, 0], offset[0, 0].double())
-        case Linear(network, P, offset):
-            return Folded(_layers(network, None), P[0, 0], -offset[0, 0].double(), is_distance=False)
-        case SteppedDistance(layers, center):
-            return _of_weights([layer.W[0] + layer.X[0, 0].mT @ layer.C[0, 0] for layer in layers], center)
-        case TaskDistance(weights, center):
-            return _of_weights([weight[0, 0] for weight in weights], center)
-    return None
+    def __call__(self, x: Tensor, buffers: Sequence[Tensor] = ()) -> Tensor:
+        """x: [n, M] -> [n]."""
+        return scaled_mean([member(x) for member in self.members], self.scales)
 
 
-def _layers(network: Network | None, r: Tensor | None) -> list[Layer]:
-    """φ up to its last layer. r is the same for all rows: its part of the first layer is a bias."""
+def scaled_mean(values: Sequence[Tensor], scales: Sequence[float]) -> Tensor:
+    """Mean of tensors of one shape, each divided by its scale."""
+    return torch.stack([value / scale for value, scale in zip(values, scales, strict=True)]).mean(0)
+
+
+def network_layers(network: Network | None, r: Tensor | None) -> list[Layer]:
+    """φ up to its last layer for one task; r, [1, 1, H], is the same for all rows, so its part is a bias."""
     if network is None:
         return []
     weights = [weight[0] for weight in network.weights][:-1]
@@ -135,6 +165,11 @@ def _layers(network: Network | None, r: Tensor | None) -> list[Layer]:
     return [Layer(W.contiguous(), b) for W, b in zip(weights, biases, strict=True)]
 
 
-def _of_weights(weights: Sequence[Tensor], center: Tensor) -> Folded:
-    """A bias-free network's distance from the centre. center: [1, J]."""
-    return Folded([Layer(W.contiguous()) for W in weights[:-1]], weights[-1].contiguous(), center[0].double())
+def compile_weights(weights: Sequence[Tensor], center: Tensor) -> CompiledNetwork:
+    """The squared distance of a bias-free network's output from the centre. weights: [in, out] each, center: [1, J]."""
+    layers = [Layer(W.contiguous()) for W in weights[:-1]]
+    return CompiledNetwork(layers, weights[-1].contiguous(), center[0].double())
+
+
+def _rows_in_cache(numbers: int, numbers_per_row: int) -> int:
+    return min(max(numbers // numbers_per_row, MIN_CHUNK_ROWS), MAX_CHUNK_ROWS)

@@ -1,7 +1,7 @@
 """Several trained methods of one kind as one: its score of a row is the mean of theirs.
 
-Each member's scores are divided by what is usual of them on held-out tasks, the same for all tasks: every member has
-the same say, and scores stay comparable between tasks.
+Each member's scores are divided by a scale, their typical size on held-out tasks, which is the same for all tasks:
+every member has the same weight, and scores stay comparable between tasks.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,26 +11,35 @@ import torch
 from torch import Tensor, nn
 
 from oddshot.errors import InputError
-from oddshot.methods.contract import Method, LabelledRows, ScoreFunction
+from oddshot.methods.compiled import CompiledMean, scaled_mean
+from oddshot.methods.contract import LabelledRows, Method, Score
 
 
 @dataclass(frozen=True)
-class Averaged:
-    """Score function of an adapted task: the mean of several, each divided by its scale."""
+class MeanScore(Score):
+    """The mean of several scores, each divided by its scale."""
 
-    scores: Sequence[ScoreFunction]
+    members: Sequence[Score]
     scales: Sequence[float]
 
     def __call__(self, x: Tensor) -> Tensor:
-        """x: [1, T, N, M]. Returns [1, T, N] in float64."""
-        return average([score(x) for score in self.scores], self.scales)
+        """x: [1, T, N, M] -> [1, T, N] in float64."""
+        return scaled_mean([score(x) for score in self.members], self.scales)
 
     @property
-    def distance(self) -> ScoreFunction:
-        """Where a task representation is looked for: the first member's."""
-        first = self.scores[0]
-        out: ScoreFunction = getattr(first, "distance", first)
-        return out
+    def representation(self) -> Tensor:
+        """The first member's."""
+        return self.members[0].representation
+
+    def span(self, support: LabelledRows) -> tuple[Tensor, Tensor]:
+        """The mean of the members' spans."""
+        spans = [score.span(support) for score in self.members]
+        low, high = (scaled_mean(ends, self.scales) for ends in zip(*spans, strict=True))
+        return low, high
+
+    def compiled(self) -> CompiledMean:
+        """Every member compiled."""
+        return CompiledMean([score.compiled() for score in self.members], self.scales)
 
 
 class Ensemble(Method):
@@ -40,49 +49,29 @@ class Ensemble(Method):
         first = members[0]
         super().__init__(first.n_attributes, first.config)
         self.name, self.config_type = first.name, first.config_type  # type: ignore[misc]
+        self.uses_unlabelled = first.uses_unlabelled
         self.members: Sequence[Method] = nn.ModuleList(members)  # type: ignore[assignment]
         self.scales = tuple(scales)
         if len(self.scales) != len(members) or not all(scale > 0 for scale in self.scales):
             raise InputError(f"{len(members)} members need as many scales above 0, got {list(scales)}")
 
-    @property
-    def uses_unlabelled(self) -> bool:
-        """As the members."""
-        return self.members[0].uses_unlabelled
-
-    def adapt(self, support: LabelledRows) -> Averaged:
+    def adapt(self, support: LabelledRows, unlabelled: Tensor | None = None) -> MeanScore:
         """Every member adapts on its own."""
-        return self.adapt_with(support, None)
-
-    def adapt_with(self, support: LabelledRows, unlabelled: Tensor | None) -> Averaged:
-        """The same with unlabelled rows of each task beside its support: [1, T, u, M]."""
-        return Averaged([member.adapt_with(support, unlabelled) for member in self.members], self.scales)
-
-    def span(self, score: ScoreFunction, support: LabelledRows) -> tuple[Tensor, Tensor]:
-        """The mean of the members' spans."""
-        assert isinstance(score, Averaged)
-        spans = [member.span(one, support) for member, one in zip(self.members, score.scores, strict=True)]
-        low, high = (average(ends, self.scales) for ends in zip(*spans, strict=True))
-        return low, high
-
-
-def average(values: Sequence[Tensor], scales: Sequence[float]) -> Tensor:
-    """Mean of tensors of one shape, each divided by its scale."""
-    return torch.stack([value / scale for value, scale in zip(values, scales, strict=True)]).mean(0)
+        return MeanScore([member.adapt(support, unlabelled) for member in self.members], self.scales)
 
 
 def split_replicas(method: Method, build: Callable[[], Method]) -> list[Method]:
     """Each replica as a method of its own. build: makes a method of the same settings with one replica."""
     members = []
     for r in range(method.replicas):
-        member = build().to(next(method.parameters()).device)
+        member = build().to(method.device)
         member.load_state_dict({name: value[r : r + 1] for name, value in method.state_dict().items()})
         members.append(member.eval())
     return members
 
 
 @torch.no_grad()
-def usual_scores(members: Sequence[Method], support: LabelledRows, query: LabelledRows) -> list[float]:
-    """The median size of each member's scores of normal rows."""
+def typical_scores(members: Sequence[Method], support: LabelledRows, query: LabelledRows) -> list[float]:
+    """The median absolute score that each member gives to normal rows."""
     sizes = (float(member.adapt(support)(query.normal).abs().median()) for member in members)
     return [size if size > 0 else 1.0 for size in sizes]

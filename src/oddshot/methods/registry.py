@@ -3,27 +3,15 @@
 from typing import Any
 
 from oddshot.errors import InputError
+from oddshot.methods.ablations import WoAnomaly, WoNN, WoProj
 from oddshot.methods.boosted import CatBoost, XGBoost
+from oddshot.methods.classical import IF, KNN, LOF, LR, OSVM, RF
 from oddshot.methods.contract import Method
-from oddshot.methods.deepsad import DeepSAD
 from oddshot.methods.eigen import Eigen
-from oddshot.methods.ft import FT
-from oddshot.methods.iforest import IF
-from oddshot.methods.knn import KNN
-from oddshot.methods.lof import LOF
-from oddshot.methods.lr import LR
-from oddshot.methods.maml import MAML
-from oddshot.methods.osvm import OSVM
-from oddshot.methods.proto import Proto
-from oddshot.methods.r2d2 import R2D2
+from oddshot.methods.embedding import R2D2, SSVDD, SVDD, DeepSAD, Proto
+from oddshot.methods.gradient import FT, MAML
 from oddshot.methods.relative import Relative
-from oddshot.methods.rf import RF
-from oddshot.methods.ridge_nearest import RidgeNearest
-from oddshot.methods.ssvdd import SSVDD
-from oddshot.methods.svdd import SVDD
-from oddshot.methods.woanomaly import WoAnomaly
-from oddshot.methods.wonn import WoNN
-from oddshot.methods.woproj import WoProj
+from oddshot.methods.ridge import RidgeNearest
 
 TABLE_1: tuple[type[Method], ...] = (Eigen, SVDD, SSVDD, Proto, R2D2, MAML, FT, OSVM, IF, LOF, LR, KNN, RF)
 ABLATIONS: tuple[type[Method], ...] = (WoNN, WoProj, WoAnomaly)  # Table 2

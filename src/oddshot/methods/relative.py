@@ -1,7 +1,7 @@
 """`relative`: the proposed method on rows described by their relation to the task's own rows, not by their attributes.
 
-Where all tasks have the same columns, each has learned marks, by which one is told from another. Without marks no
-weight depends on the number of attributes: one model serves tables of any width.
+Where all tasks have the same columns, each column has a learned embedding (its `marks`), by which one is told from
+another. Without marks no weight depends on the number of attributes: one model serves tables of any width.
 """
 
 from collections.abc import Sequence
@@ -10,23 +10,31 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor, nn
 
-from oddshot.methods.contract import Distance, Method, LabelledRows, ScoreFunction, minus_smooth_auc
+from oddshot.methods.compiled import CompiledRelative
+from oddshot.methods.contract import LabelledRows, Method, Score
 from oddshot.methods.eigen import Eigen, EigenConfig
-from oddshot.methods.settings import require_at_least
-from oddshot.model.curves import N_ATTENTION, N_COLUMN
+from oddshot.methods.hyperparameters import require_at_least
+from oddshot.methods.scores import Distance
+from oddshot.model.curves import N_COLUMN_FEATURES, N_VALUE_FEATURES
 from oddshot.model.description import Describer
 from oddshot.model.networks import Network
-from oddshot.model.relations import LARGEST, N_FACT, N_FIGURE, N_PAIR, Relations
+from oddshot.model.relations import (
+    MAX_ABS_VALUE,
+    N_PAIR_FEATURES,
+    N_ROW_FEATURES,
+    N_TASK_FEATURES,
+    TaskContext,
+)
 
-MOST_LABELLED = 64  # rows of each label that others are related to: every pair of them is looked at
+MAX_LABELLED = 64  # rows of each label that others are related to: the cost grows with every pair of them
 
 
 @dataclass(frozen=True)
 class RelativeConfig(EigenConfig):
     """Networks of the proposed method, narrower; pair_units, column_units: of those that describe a row.
 
-    heads: in how many ways columns are weighted by what they tell of the anomalies. marks: learned numbers that tell a
-    column from others; 0 for tables of any width.
+    heads: number of attention heads, in how many ways columns are weighted by what they tell of the anomalies. marks:
+    size of the learned embedding of each column; 0 for tables of any width.
     """
 
     units: int = 128
@@ -40,25 +48,42 @@ class RelativeConfig(EigenConfig):
         require_at_least(self, pair_units=1, column_units=1, heads=1, marks=0)
 
     @property
-    def description(self) -> int:
+    def n_description(self) -> int:
         """Numbers that describe a row."""
-        return 3 * self.pair_units + (2 + self.heads) * self.column_units + 2 * N_FIGURE + N_FACT
+        return 3 * self.pair_units + (2 + self.heads) * self.column_units + 2 * N_ROW_FEATURES + N_TASK_FEATURES
+
+    def with_marks(self) -> "RelativeConfig":
+        """The same, with marks: for training that goes on with tasks of the same columns."""
+        return replace(self, marks=self.marks or RelativeConfig.marks)
 
 
 @dataclass(frozen=True)
-class RelativeScore:
-    """Score function of an adapted task: rows are described, then scored as in the proposed method."""
+class RelativeScore(Score):
+    """Rows are described, then scored as in the proposed method."""
 
     describe: Describer
     distance: Distance
 
     def __call__(self, x: Tensor) -> Tensor:
-        """x: [R, T, N, M]. Returns [R, T, N] in float64."""
+        """x: [R, T, N, M] -> [R, T, N] in float64."""
         return self.distance(self.describe(x))
 
     def project(self, x: Tensor) -> Tensor:
-        """Where rows lie in the projected space, seen from the centre (Fig. 2c). x: [R, T, N, M] -> [R, T, N, 1]."""
+        """Rows in the projected space, relative to the centre (Fig. 2c). x: [R, T, N, M] -> [R, T, N, 1]."""
         return self.distance.project(self.describe(x))
+
+    @property
+    def representation(self) -> Tensor:
+        """r: [R, T, H]."""
+        return self.distance.representation
+
+    def span(self, support: LabelledRows) -> tuple[Tensor, Tensor]:
+        """As for every method, of the rows that others are related to."""
+        return super().span(LabelledRows(*(_thinned(part) for part in support)))
+
+    def compiled(self) -> CompiledRelative:
+        """Rows are described and scored transposed."""
+        return CompiledRelative(self.describe, self.distance.compiled())
 
 
 class Relative(Eigen):
@@ -66,61 +91,39 @@ class Relative(Eigen):
 
     name = "relative"
     config_type = RelativeConfig
+    uses_unlabelled = True
 
     def __init__(self, n_attributes: int, config: RelativeConfig, replicas: int = 1) -> None:
-        super().__init__(config.description, config, replicas)
+        super().__init__(config.n_description, config, replicas)
         self.n_attributes = n_attributes
-        self.pair = Network([N_PAIR, config.pair_units], replicas=replicas)
-        self.column = Network([N_COLUMN + config.marks, config.column_units, config.column_units], replicas=replicas)
-        self.attention = Network([N_ATTENTION + config.marks, 16, config.heads], replicas=replicas)
-        self.marks = nn.Parameter(torch.zeros(replicas, n_attributes, config.marks)) if config.marks else None
+        units, marks = config.column_units, config.marks
+        self.pair = Network([N_PAIR_FEATURES, config.pair_units], replicas=replicas)
+        self.column = Network([N_VALUE_FEATURES + marks, units, units], replicas=replicas)
+        self.attention = Network([N_COLUMN_FEATURES + marks, 16, config.heads], replicas=replicas)
+        self.marks = nn.Parameter(torch.zeros(replicas, n_attributes, marks)) if marks else None
         self.imagined = nn.Parameter(torch.zeros(replicas, config.units))  # stands for the anomaly where none is known
 
-    def initialise(self, generators: Sequence[torch.Generator]) -> None:
-        """Initial weights, each replica from a generator of its own."""
+    def initialise(self, generators: Sequence[torch.Generator], start: Method | None = None) -> None:
+        """Random weights; or those of a trained method, with new marks for columns that it has not met."""
         super().initialise(generators)
         with torch.no_grad():
             for parameter in (self.imagined,) if self.marks is None else (self.imagined, self.marks):
                 for replica, generator in zip(parameter, generators, strict=True):
                     replica.copy_(torch.randn(replica.shape, generator=generator))
+        if start is not None:
+            self.load_expanded(self._weights_from(start), start)
 
-    @classmethod
-    def continued(cls, config: RelativeConfig) -> RelativeConfig:
-        """The same, with marks: what goes on is trained on tasks of the same columns."""
-        return replace(config, marks=config.marks or RelativeConfig.marks)
-
-    def weights_from(self, other: Method) -> dict[str, Tensor]:
-        """Of columns that the other has not met, the marks are new and count for nothing at first."""
-        weights = super().weights_from(other)
-        marks = weights.get("marks")
-        if self.marks is None or (marks is not None and marks.shape[1] == self.n_attributes):
-            return weights
-        weights["marks"] = self.marks
-        for name, n in (("column", N_COLUMN), ("attention", N_ATTENTION)):
-            first = f"{name}.weights.0"
-            weights[first] = nn.functional.pad(weights[first][:, :n], (0, 0, 0, self.config.marks))
-        return weights
-
-    def adapt(self, support: LabelledRows) -> RelativeScore:
-        """Describe the support, each row without itself, and solve Eq. 3 for the described rows."""
-        return self.adapt_with(support, None)
-
-    def adapt_with(self, support: LabelledRows, unlabelled: Tensor | None) -> RelativeScore:
-        """The same with unlabelled rows of each task beside its support: [R, T, u, M]."""
+    def adapt(self, support: LabelledRows, unlabelled: Tensor | None = None) -> RelativeScore:
+        """Describe the support by leave-one-out, and solve Eq. 3 for the described rows."""
         self.check_support(support)
         support = LabelledRows(*(_thinned(part) for part in support))
         describe = self.describer(support, unlabelled)
-        described_support = _split(describe.support(), support.anomaly.shape[2])
-        return RelativeScore(describe, self.solve(described_support, self.imagined))
+        return RelativeScore(describe, self.solve(_described_support(describe), self.imagined))
 
-    def span(self, score: ScoreFunction, support: LabelledRows) -> tuple[Tensor, Tensor]:
-        """As for every method, of the rows that others are related to."""
-        return super().span(score, LabelledRows(*(_thinned(part) for part in support)))
-
-    def rehearse(
+    def augment_episode(
         self, support: LabelledRows, query: LabelledRows, step: int
     ) -> tuple[LabelledRows, LabelledRows, Tensor | None]:
-        """Of four steps one does without anomalies, and one has unlabelled rows: every other query, not scored then.
+        """Of four steps one has no labelled anomalies, and one has unlabelled rows: every other query, then not scored.
 
         A single normal query has to be scored.
         """
@@ -132,32 +135,41 @@ class Relative(Eigen):
             return support, LabelledRows(*(part[:, :, ::2] for part in query)), unlabelled
         return support, query, None
 
-    def loss_with(self, support: LabelledRows, query: LabelledRows, unlabelled: Tensor | None) -> Tensor:
-        """[R], minus the smooth AUC of the queries."""
-        return minus_smooth_auc(self.adapt_with(support, unlabelled), query).mean(-1)
-
     @torch.no_grad()
     def fix_center(self, support: LabelledRows, normal: Tensor) -> None:
         """The mean embedding of training normals at the initial weights (Alg. 1, line 2)."""
         describe = self.describer(support, None)
-        described_support = _split(describe.support(), support.anomaly.shape[2])
-        super().fix_center(described_support, describe(normal))
+        super().fix_center(_described_support(describe), describe(normal))
 
     def describer(self, support: LabelledRows, unlabelled: Tensor | None) -> Describer:
         """What describes the rows of these tasks."""
-        normal, anomaly = (part.clamp(-LARGEST, LARGEST) for part in support)
-        others = None if unlabelled is None else unlabelled.clamp(-LARGEST, LARGEST)
+        normal, anomaly = (part.clamp(-MAX_ABS_VALUE, MAX_ABS_VALUE) for part in support)
+        others = None if unlabelled is None else unlabelled.clamp(-MAX_ABS_VALUE, MAX_ABS_VALUE)
         marks = None if self.marks is None else self.marks.mT[:, :, None, :, None]
-        return Describer(self.pair, self.column, self.attention, Relations(normal, anomaly, others), marks)
+        return Describer(self.pair, self.column, self.attention, TaskContext(normal, anomaly, others), marks)
+
+    def _weights_from(self, other: Method) -> dict[str, Tensor]:
+        """The other's weights; marks of columns that it has not met are this method's, and at first have no effect."""
+        weights = dict(other.state_dict())
+        marks = weights.get("marks")
+        if self.marks is None or (marks is not None and marks.shape[1] == self.n_attributes):
+            return weights
+        weights["marks"] = self.marks
+        for name, n in (("column", N_VALUE_FEATURES), ("attention", N_COLUMN_FEATURES)):
+            first = f"{name}.weights.0"
+            weights[first] = nn.functional.pad(weights[first][:, :n], (0, 0, 0, self.config.marks))
+        return weights
 
 
 def _thinned(rows: Tensor) -> Tensor:
-    """At most MOST_LABELLED rows of each task, evenly spaced. rows: [R, T, N, M]."""
+    """At most MAX_LABELLED rows of each task, evenly spaced. rows: [R, T, N, M]."""
     n = rows.shape[2]
-    if n <= MOST_LABELLED:
+    if n <= MAX_LABELLED:
         return rows
-    return rows[:, :, torch.linspace(0, n - 1, MOST_LABELLED, device=rows.device).round().long()]
+    return rows[:, :, torch.linspace(0, n - 1, MAX_LABELLED, device=rows.device).round().long()]
 
 
-def _split(rows: Tensor, n_anomaly: int) -> LabelledRows:
+def _described_support(describe: Describer) -> LabelledRows:
+    """The labelled rows as their descriptions."""
+    rows, n_anomaly = describe.describe_support(), describe.context.n_anomaly
     return LabelledRows(rows[:, :, n_anomaly:], rows[:, :, :n_anomaly])

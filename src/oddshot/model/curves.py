@@ -1,7 +1,7 @@
 """What a single column tells of a row: a curve over its values, the same for all rows of a task.
 
-A curve is known at fixed places, the knots, and straight in between. Few rows are looked up by computing the two knots
-around each of their values; for many rows all knots are computed once.
+A curve is known at fixed positions, the knots, and linear in between. For few rows only the two knots around each of
+their values are computed; for many rows all knots are computed once and looked up.
 """
 
 import math
@@ -12,107 +12,109 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from oddshot.model.relations import Relations, squash
+from oddshot.model.relations import TaskContext, signed_log1p
 
-N_COLUMN, N_ATTENTION = 7, 3  # numbers of a value in its column, and of a column
-KNOTS = 64
-REACH, FINEST = 30.0, 0.3  # in spreads: values beyond are taken as REACH; knots are densest within FINEST
-END = math.log1p(REACH / FINEST)
+N_VALUE_FEATURES, N_COLUMN_FEATURES = 7, 3  # of a value in its column, and of a column
+N_KNOTS = 64
+MAX_DEVIATION, KNOT_SCALE = 30.0, 0.3  # in standard deviations: the last knot, and within which knots are densest
+MAX_POSITION = math.log1p(MAX_DEVIATION / KNOT_SCALE)
 
 
-class Direction(NamedTuple):
-    """Where the anomalies that a row sees lie, column by column: [R, T, M, 1 or N] each.
+class AnomalyOffset(NamedTuple):
+    """Where the labelled anomalies lie in each column: [R, T, M, 1 or N] each.
 
-    offset: from the normal rows' mean to theirs, in spreads of the column, 0 where none is seen. tail: how far out
-    among the background's values their mean lies (the normal rows' mean where none is seen); sided: the same with the
-    sign of the side on which of the median.
+    deviation: from the normal rows' mean to theirs, in standard deviations of the column, 0 without anomalies.
+    log_tail: minus the log tail probability of their mean among the background's values (of the normal rows' mean
+    without anomalies); signed_log_tail: the same with the sign of the side of the median.
     """
 
-    offset: Tensor
-    tail: Tensor
-    sided: Tensor
+    deviation: Tensor
+    log_tail: Tensor
+    signed_log_tail: Tensor
 
 
 @dataclass(frozen=True, eq=False)
-class Columns:
+class ColumnCurves:
     """The columns of tasks, as their background rows show them."""
 
-    task: Relations
+    context: TaskContext
 
     @cached_property
     def moments(self) -> tuple[Tensor, Tensor]:
-        """Mean and spread, [R, T, M, 1] each; the spread is drawn towards 1."""
-        b = self.task.b
-        variance, mean = torch.var_mean(self.task.background, dim=-1, correction=0, keepdim=True)
-        return mean, ((b * variance + 2) / (b + 2)).sqrt()
+        """Mean and standard deviation, [R, T, M, 1] each; the latter is shrunk towards 1, as if by two more rows."""
+        n = self.context.n_background
+        variance, mean = torch.var_mean(self.context.background, dim=-1, correction=0, keepdim=True)
+        return mean, ((n * variance + 2) / (n + 2)).sqrt()
 
     @cached_property
-    def direction(self) -> Direction:
-        """For rows that see all anomalies."""
-        return self._direction(self.task.mean_anomaly)
+    def anomaly_offset(self) -> AnomalyOffset:
+        """Of the mean of all anomalies."""
+        return self._offset_of(self.context.mean_anomaly)
 
     @cached_property
-    def own_direction(self) -> Direction:
-        """For the labelled rows, each without itself."""
-        if self.task.a == 0:
-            return self.direction
-        n = self.task.K - self.task.a
-        parts = self._direction(self.task.own_mean_anomaly), self.direction
-        return Direction(
-            *(torch.cat([own, shared.expand(-1, -1, -1, n)], dim=-1) for own, shared in zip(*parts, strict=True))
+    def leave_one_out_offset(self) -> AnomalyOffset:
+        """For each labelled row, of the mean of the anomalies other than itself."""
+        if self.context.n_anomaly == 0:
+            return self.anomaly_offset
+        n_normal = self.context.n_labelled - self.context.n_anomaly
+        parts = self._offset_of(self.context.other_mean_anomaly), self.anomaly_offset
+        return AnomalyOffset(
+            *(torch.cat([own, shared.expand(-1, -1, -1, n_normal)], dim=-1) for own, shared in zip(*parts, strict=True))
         )
 
-    def _direction(self, anomaly: Tensor) -> Direction:
-        excess = self.excess(anomaly)
-        tail = self.tail(excess)
-        return Direction((anomaly - self.task.center) / self.moments[1], tail, excess.sign() * tail)
+    def _offset_of(self, anomaly: Tensor) -> AnomalyOffset:
+        excess = self.rank_excess(anomaly)
+        log_tail = self.log_tail(excess)
+        deviation = (anomaly - self.context.center) / self.moments[1]
+        return AnomalyOffset(deviation, log_tail, excess.sign() * log_tail)
 
-    def place(self, x: Tensor) -> Tensor:
-        """Where values lie among the knots, from 0 to KNOTS − 1. x: [R, T, M, N]."""
-        scale, shift = self._finest
-        return (squash(torch.addcmul(shift, x, scale)) * ((KNOTS - 1) / (2 * END)) + (KNOTS - 1) / 2).clamp(
-            0, KNOTS - 1
-        )
+    def knot_position(self, x: Tensor) -> Tensor:
+        """Where values lie among the knots, from 0 to N_KNOTS − 1. x: [R, T, M, N]."""
+        scale, shift = self._knot_scaling
+        along = signed_log1p(torch.addcmul(shift, x, scale))
+        return (along * ((N_KNOTS - 1) / (2 * MAX_POSITION)) + (N_KNOTS - 1) / 2).clamp(0, N_KNOTS - 1)
 
-    def describe(self, knots: Tensor, direction: Direction) -> Tensor:
+    def value_features(self, knots: Tensor, anomaly: AnomalyOffset) -> Tensor:
         """The value at each of these knots, seen in its column: [R, T, M, N] -> [R, 7, T, M, N].
 
-        How far from the background's mean, with sign and without; how far the anomalies are, and the product of both;
-        how far out among the background's values, and how far out the anomalies are on the same side; the background's
-        size.
+        Deviation from the background's mean, with sign and without; deviation of the anomalies, and the product of
+        both; minus the log tail probability among the background's values, that of the anomalies with the sign of being
+        on the same side; the number of background rows.
         """
         mean, spread = self.moments
-        along = (knots * (2 / (KNOTS - 1)) - 1) * END
-        off = (FINEST * along.abs().expm1()).copysign(along)
-        excess, size = self.excess(off * spread + mean), off.abs().log1p()
-        far = squash(direction.offset).expand_as(off)
-        ranks = [self.tail(excess), excess.sign() * direction.sided, torch.full_like(off, self.task.log_size)]
-        return torch.stack([size.copysign(off), size, far, squash(off * direction.offset), *ranks], dim=1)
+        along = (knots * (2 / (N_KNOTS - 1)) - 1) * MAX_POSITION
+        deviation = (KNOT_SCALE * along.abs().expm1()).copysign(along)
+        excess, size = self.rank_excess(deviation * spread + mean), deviation.abs().log1p()
+        of_anomaly = signed_log1p(anomaly.deviation).expand_as(deviation)
+        product = signed_log1p(deviation * anomaly.deviation)
+        tails = [self.log_tail(excess), excess.sign() * anomaly.signed_log_tail]
+        log_size = torch.full_like(deviation, self.context.log_size)
+        return torch.stack([size.copysign(deviation), size, of_anomaly, product, *tails, log_size], dim=1)
 
-    def describe_anomaly(self, direction: Direction) -> Tensor:
-        """How much every column tells the anomalies: [R, 3, T, M, 1 or N]."""
-        size = torch.full_like(direction.tail, self.task.log_size)
-        return torch.stack([direction.offset.abs().log1p(), direction.tail, size], dim=1)
+    def column_features(self, anomaly: AnomalyOffset) -> Tensor:
+        """How well each column tells the anomalies: [R, 3, T, M, 1 or N]."""
+        log_size = torch.full_like(anomaly.log_tail, self.context.log_size)
+        return torch.stack([anomaly.deviation.abs().log1p(), anomaly.log_tail, log_size], dim=1)
 
-    def excess(self, x: Tensor) -> Tensor:
-        """How many of the background's values lie below less how many lie above: x [R, T, M, N], from −b to b."""
+    def rank_excess(self, x: Tensor) -> Tensor:
+        """How many of the background's values lie below minus how many lie above: x [R, T, M, N], from −B to B."""
         sorted_, values = self._sorted, x.contiguous()
         below = torch.searchsorted(sorted_, values)
-        return (below + torch.searchsorted(sorted_, values, right=True) - self.task.b).to(x.dtype)
+        return (below + torch.searchsorted(sorted_, values, right=True) - self.context.n_background).to(x.dtype)
 
-    def tail(self, excess: Tensor) -> Tensor:
-        """−log of the share of the background that lies further out than a value of such excess, half a row added."""
-        b = self.task.b
-        return math.log(2 * b + 2) - (b + 1 - excess.abs()).log()
+    def log_tail(self, excess: Tensor) -> Tensor:
+        """Minus the log of the share of the background beyond a value of such excess, with half a row added."""
+        n = self.context.n_background
+        return math.log(2 * n + 2) - (n + 1 - excess.abs()).log()
 
     @cached_property
-    def _finest(self) -> tuple[Tensor, Tensor]:
-        """What brings a column to mean 0 and to units of FINEST spreads: factor and summand, [R, T, M, 1] each."""
+    def _knot_scaling(self) -> tuple[Tensor, Tensor]:
+        """Factor and summand that bring a column to mean 0 and units of KNOT_SCALE deviations: [R, T, M, 1] each."""
         mean, spread = self.moments
-        scale = 1 / (FINEST * spread)
+        scale = 1 / (KNOT_SCALE * spread)
         return scale, -mean * scale
 
     @cached_property
     def _sorted(self) -> Tensor:
-        """[R, T, M, b]."""
-        return self.task.background.sort(-1).values
+        """The background's values in ascending order: [R, T, M, B]."""
+        return self.context.background.sort(-1).values

@@ -6,130 +6,139 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from oddshot.model.curves import KNOTS, Columns, Direction
+from oddshot.model.curves import N_KNOTS, AnomalyOffset, ColumnCurves
 from oddshot.model.networks import Network
-from oddshot.model.relations import LARGEST, Relations, View, squash
+from oddshot.model.relations import RowView, TaskContext, signed_log1p
+
+N_PAIR_ROW_FEATURES = 7  # of the ten features of a pair, those that depend on the row; the others on the labelled row
+MASKED_LOGIT = -1e9  # of padding columns, before the softmax over columns
+MIN_POWER_MEAN = 1e-6  # added before the fourth root, whose gradient stays finite at 0
 
 
 @dataclass(frozen=True, eq=False)
 class Describer:
     """Describes rows of adapted tasks; what is the same for all rows of a task is computed once.
 
-    pair: a network over ten numbers, of which seven depend on the row and three on the labelled row alone (its two
+    pair: a network over ten features, of which seven depend on the row and three on the labelled row alone (its two
     lengths, its label): their part of the first layer, with its bias, is added to that of the others, as r is in φ.
-    column: over the seven numbers of a value in its column. attention: over the three of a column, to some weights.
-    Both also see the column's marks, [R, marks, 1, M, 1], where columns have any.
+    column: a network over the seven features of a value in its column. attention: a network over the three features of
+    a column, to the logits of its weights. marks: learned embeddings of the columns, [R, E, 1, M, 1], as further inputs
+    of both, by which one column is told from another; None for tables of any width.
     """
 
     pair: Network
     column: Network
     attention: Network
-    task: Relations
+    context: TaskContext
     marks: Tensor | None = None
 
     def __call__(self, x: Tensor) -> Tensor:
-        """x: [R, T, N, M] -> [R, T, N, D], whatever M is."""
-        return self.rows_last(x).mT  # only the view is turned
+        """Descriptions of rows. x: [R, T, N, M] -> [R, T, N, D], whatever M is."""
+        return self.transposed(x).mT  # a view
 
-    def rows_last(self, x: Tensor) -> Tensor:
-        """The same as [R, T, D, N]."""
-        view = self.task.view(x)
-        many = x.shape[:2] == (1, 1) and x.shape[2] >= KNOTS and not torch.is_grad_enabled()
-        columns = self._looked_up(x) if many else self._pooled(view, self.columns.direction, self._weights)
-        facts = self.facts.expand(-1, -1, -1, x.shape[2])
-        return torch.cat([*self._pairs(view), columns, view.described_figures(), facts], dim=2)
+    def transposed(self, x: Tensor) -> Tensor:
+        """Descriptions of rows, as [R, T, D, N]."""
+        view = self.context.query(x)
+        many = x.shape[:2] == (1, 1) and x.shape[2] >= N_KNOTS and not torch.is_grad_enabled()
+        columns = self._looked_up(x) if many else self._pooled(view, self.curves.anomaly_offset, self._weights)
+        task = self.task_features.expand(-1, -1, -1, x.shape[2])
+        return torch.cat([*self._pairs(view), columns, view.standardised_row_features(), task], dim=2)
 
-    def support(self) -> Tensor:
-        """The labelled rows, each without itself, anomalies first: [R, T, K, D]."""
-        view, K = self.task.own_support, self.task.K
-        columns = self._pooled(view, self.columns.own_direction, self._own_weights)
-        pairs = self._pairs(view, 1 - self.task.itself[:K, :K])
-        return torch.cat([*pairs, columns, view.described_figures(), self.task.facts(self.task.sees)], dim=2).mT
+    def describe_support(self) -> Tensor:
+        """Descriptions of the labelled rows by leave-one-out, anomalies first: [R, T, K, D]."""
+        context = self.context
+        view, n = context.support_leave_one_out, context.n_labelled
+        columns = self._pooled(view, self.curves.leave_one_out_offset, self._leave_one_out_weights)
+        pairs = self._pairs(view, 1 - context.identity[:n, :n])
+        task = context.task_features(context.has_anomaly_left)
+        return torch.cat([*pairs, columns, view.standardised_row_features(), task], dim=2).mT
 
     @property
     def widest(self) -> int:
-        """Numbers that the largest step takes for one row of many."""
-        (L, M), units = self.task.rows.shape[2:], self.pair.last_weight.shape[-1]
-        return max(7 * self.task.K, units * self.task.K, 4 * M, L)
+        """The most numbers that any step holds for one row of many."""
+        (n_rows, M), units = self.context.rows.shape[2:], self.pair.last_weight.shape[-1]
+        n_labelled = self.context.n_labelled
+        return max(N_PAIR_ROW_FEATURES * n_labelled, units * n_labelled, 4 * M, n_rows)
 
     @cached_property
-    def columns(self) -> Columns:
+    def curves(self) -> ColumnCurves:
         """The tasks' columns."""
-        return Columns(self.task)
+        return ColumnCurves(self.context)
 
     @cached_property
-    def facts(self) -> Tensor:
-        """Of the tasks, for rows that see all anomalies: [R, T, 4, 1]."""
-        return self.task.facts(self.task.rows.new_full((1,), float(self.task.a > 0)))
+    def task_features(self) -> Tensor:
+        """Of the tasks, for rows that are related to all anomalies: [R, T, 4, 1]."""
+        return self.context.task_features(self.context.rows.new_full((1,), float(self.context.n_anomaly > 0)))
 
     @cached_property
-    def support_facts(self) -> Tensor:
-        """What a labelled row is by itself, its lengths and its label: [R, 3, T, K, 1]."""
-        lengths = squash(self.task.support_lengths)
-        label = (torch.arange(self.task.K, device=lengths.device) < self.task.a).to(lengths.dtype).unsqueeze(-1)
+    def labelled_features(self) -> Tensor:
+        """What is known of each labelled row by itself, its lengths and its label: [R, 3, T, K, 1]."""
+        lengths = signed_log1p(self.context.support_lengths)
+        is_anomaly = torch.arange(self.context.n_labelled, device=lengths.device) < self.context.n_anomaly
+        label = is_anomaly.to(lengths.dtype).unsqueeze(-1)
         return torch.cat([lengths, label.expand_as(lengths[:, :1])], dim=1)
 
     @cached_property
-    def _known(self) -> Tensor:
+    def _labelled_part(self) -> Tensor:
         """The part of the pair network's first layer that does not depend on the row: [R, units, T, K, 1]."""
         W, b = _first(self.pair)
-        return _layer(W[:, :, 7:], self.support_facts, b)
+        return _layer(W[:, :, N_PAIR_ROW_FEATURES:], self.labelled_features, b)
 
-    def _pairs(self, view: View, seen: Tensor | None = None) -> list[Tensor]:
-        """Mean over the normal rows seen, mean over the anomalies seen, largest over the normal rows: [R, T, D, N].
+    def _pairs(self, view: RowView, mask: Tensor | None = None) -> list[Tensor]:
+        """Mean over the normal rows, mean over the anomalies, maximum over the normal rows: [R, T, D, N] each.
 
-        seen: [K, N], where that is not all.
+        mask: [K, N], 0 for labelled rows that are left out; None where none is.
         """
-        a, (W, _) = self.task.a, _first(self.pair)
-        out = _layer(W[:, :, :7], view.pairs()).add_(self._known).relu_()
-        if seen is not None:
-            out = out * seen
-        anomaly, normal = out[:, :, :, :a].sum(3), out[:, :, :, a:]
-        if seen is None:
-            means = [normal.mean(3), anomaly / max(a, 1)]
+        n_anomaly, (W, _) = self.context.n_anomaly, _first(self.pair)
+        out = _layer(W[:, :, :N_PAIR_ROW_FEATURES], view.pair_features()).add_(self._labelled_part).relu_()
+        if mask is not None:
+            out = out * mask
+        anomaly, normal = out[:, :, :, :n_anomaly].sum(3), out[:, :, :, n_anomaly:]
+        if mask is None:
+            means = [normal.mean(3), anomaly / max(n_anomaly, 1)]
         else:
-            counts = (part.sum(0).clamp_min(1) for part in (seen[a:], seen[:a]))
+            counts = (part.sum(0).clamp_min(1) for part in (mask[n_anomaly:], mask[:n_anomaly]))
             means = [total / count for total, count in zip((normal.sum(3), anomaly), counts, strict=True)]
         return [part.transpose(1, 2) for part in (*means, normal.amax(3))]
 
     @cached_property
     def _weights(self) -> Tensor:
-        """For rows that see all anomalies, as the last labelled row does, a normal one: [R, T, 1 + H, M, 1]."""
-        return self._own_weights[..., -1:]
+        """Column weights for rows related to all anomalies, as the last labelled row is: [R, T, 1 + H, M, 1]."""
+        return self._leave_one_out_weights[..., -1:]
 
     @cached_property
-    def _own_weights(self) -> Tensor:
-        """How much each column counts for the labelled rows: alike for all that count, and the attention's."""
-        described = self.columns.describe_anomaly(self.columns.own_direction)
-        out = _all_layers(self.attention, described, self.marks).transpose(1, 2)
-        dead = (self.task.alive == 0)[:, :, None, :, None]
-        attention = torch.where(dead, -LARGEST, out).softmax(3)
-        alike = (self.task.alive / self.task.width)[:, :, None, :, None].expand_as(attention[:, :, :1])
-        return torch.cat([alike, attention], dim=2)
+    def _leave_one_out_weights(self) -> Tensor:
+        """Column weights for each labelled row, equal ones and those of each attention head; 0 for padding."""
+        features = self.curves.column_features(self.curves.leave_one_out_offset)
+        logits = _all_layers(self.attention, features, self.marks).transpose(1, 2)
+        is_padding = (self.context.column_mask == 0)[:, :, None, :, None]
+        attention = torch.where(is_padding, MASKED_LOGIT, logits).softmax(3)
+        equal = (self.context.column_mask / self.context.n_columns)[:, :, None, :, None]
+        return torch.cat([equal.expand_as(attention[:, :, :1]), attention], dim=2)
 
-    def _curves(self, knots: Tensor, direction: Direction) -> Tensor:
+    def _curve_values(self, knots: Tensor, anomaly: AnomalyOffset) -> Tensor:
         """The column network at these knots: [R, T, M, N] -> [R, C, T, M, N]."""
-        return _all_layers(self.column, self.columns.describe(knots, direction), self.marks).relu_()
+        return _all_layers(self.column, self.curves.value_features(knots, anomaly), self.marks).relu_()
 
-    def _pooled(self, view: View, direction: Direction, weights: Tensor) -> Tensor:
-        """Means over the columns, each with weights of its own, and of a higher power: [R, T, D, N]."""
-        place = self.columns.place(view.x)
-        low = place.detach().floor().clamp_max(KNOTS - 2)
-        share = (place - low)[:, None]
-        if direction.offset.shape[-1] > 1:
-            direction = Direction(*(part.repeat(1, 1, 1, 2) for part in direction))
-        left, right = self._curves(torch.cat([low, low + 1], dim=-1), direction).chunk(2, dim=-1)
+    def _pooled(self, view: RowView, anomaly: AnomalyOffset, weights: Tensor) -> Tensor:
+        """Weighted means over the columns, and a power mean: [R, T, D, N]."""
+        position = self.curves.knot_position(view.x)
+        low = position.detach().floor().clamp_max(N_KNOTS - 2)
+        share = (position - low)[:, None]
+        if anomaly.deviation.shape[-1] > 1:
+            anomaly = AnomalyOffset(*(part.repeat(1, 1, 1, 2) for part in anomaly))
+        left, right = self._curve_values(torch.cat([low, low + 1], dim=-1), anomaly).chunk(2, dim=-1)
         value, power = torch.lerp(left, right, share), torch.lerp(_power(left), _power(right), share)
-        return torch.cat([_means(value, weights), _root(_means(power, weights[:, :, :1]))], dim=2)
+        return torch.cat([_weighted_means(value, weights), _root(_weighted_means(power, weights[:, :, :1]))], dim=2)
 
     def _looked_up(self, x: Tensor) -> Tensor:
-        """The same for one task and rows that see all anomalies, by the table of all knots. x: [1, 1, N, M]."""
+        """The same for many rows of one task, by the table of all knots. x: [1, 1, N, M]."""
         N, M = x.shape[2:]
         # Adjacent numbers are those of a row, as the table is read.
-        place = self.columns.place(x.contiguous().mT)[0, 0].T
-        low = place.to(torch.int32).clamp_max_(KNOTS - 2)
-        share = place - low
-        low += KNOTS * torch.arange(M, dtype=torch.int32, device=x.device)
+        position = self.curves.knot_position(x.contiguous().mT)[0, 0].T
+        low = position.to(torch.int32).clamp_max_(N_KNOTS - 2)
+        share = position - low
+        low += N_KNOTS * torch.arange(M, dtype=torch.int32, device=x.device)
         starts = torch.arange(0, N * M, M, dtype=torch.int32, device=x.device)
         values, steps = self._tables
         bag = torch.nn.functional.embedding_bag
@@ -141,28 +150,29 @@ class Describer:
 
     @cached_property
     def _tables(self) -> tuple[Tensor, Tensor]:
-        """What each column adds at each knot, and how much more at the next one: [M · KNOTS, D] each."""
-        M = self.task.rows.shape[3]
-        knots = torch.arange(KNOTS, device=self.task.rows.device, dtype=self.task.rows.dtype).expand(1, 1, M, -1)
-        value = self._curves(knots, self.columns.direction)[0, :, 0]
+        """What each column adds at each knot, and the difference to the next one: [M · N_KNOTS, D] each."""
+        M, rows = self.context.rows.shape[3], self.context.rows
+        knots = torch.arange(N_KNOTS, device=rows.device, dtype=rows.dtype).expand(1, 1, M, -1)
+        value = self._curve_values(knots, self.curves.anomaly_offset)[0, :, 0]
         parts = [value * weight for weight in self._weights[0, 0]]
         table = torch.cat([*parts, _power(value) * self._weights[0, 0, 0]])
         steps = torch.nn.functional.pad(table.diff(dim=-1), (0, 1))
-        values, more = (part.permute(1, 2, 0).flatten(0, 1).contiguous() for part in (table, steps))
-        return values, more
+        values, differences = (part.permute(1, 2, 0).flatten(0, 1).contiguous() for part in (table, steps))
+        return values, differences
 
 
 def _power(x: Tensor) -> Tensor:
-    """The fourth: in its mean over columns the largest counts most."""
+    """The fourth power: in its mean over columns the largest value counts most."""
     return x.square().square()
 
 
 def _root(mean: Tensor) -> Tensor:
-    return (mean + 1e-6).sqrt().sqrt()
+    """The fourth root."""
+    return (mean + MIN_POWER_MEAN).sqrt().sqrt()
 
 
-def _means(values: Tensor, weights: Tensor) -> Tensor:
-    """Over the columns, with each of the weights: [R, C, T, M, N] and [R, T, H, M, 1 or N] -> [R, T, H · C, N]."""
+def _weighted_means(values: Tensor, weights: Tensor) -> Tensor:
+    """Means over the columns with each of the weights: [R, C, T, M, N], [R, T, H, M, 1 or N] -> [R, T, H · C, N]."""
     if weights.shape[-1] == 1:
         means = weights.squeeze(-1).unsqueeze(1) @ values  # [R, C, T, H, N], without the products in memory
     else:
@@ -177,7 +187,7 @@ def _first(network: Network) -> tuple[Tensor, Tensor]:
 
 
 def _all_layers(network: Network, x: Tensor, marks: Tensor | None) -> Tensor:
-    """A network over the second dimension, with the marks joined to it: [R, in, ...] -> [R, out, ...]."""
+    """A network over the second dimension, with the columns' marks as further inputs: [R, in, ...] -> [R, out, ...]."""
     assert network.biases is not None
     (W, b), n = _first(network), x.shape[1]
     x = _layer(W[:, :, :n], x, b)

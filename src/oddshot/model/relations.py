@@ -1,33 +1,37 @@
-"""How a row lies to the other rows of its task: numbers that do not depend on how many attributes there are.
+"""How a row relates to the other rows of its task: features whose number does not depend on the number of columns.
 
-Rows are expected with columns of about unit spread (the encoding and the z-score of a task see to that). Tensors here
-have the rows that are described last, [R, T, ..., N]: what is done for every pair of rows runs over adjacent numbers.
+Columns are expected to have about unit spread (the encoding, or the z-score of a task, sees to that). Tensors here have
+the rows that are described last, [R, T, ..., N]: what is computed for every pair of rows runs over adjacent numbers.
 """
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 
 import torch
 from torch import Tensor
 
-LARGEST = 1e9  # values beyond are taken as this: their squares stay finite in float32
-TINY = 1e-6
-ROUNDING = 1e-6  # a squared distance that is so small a share of the squares it was taken from is rounding
-N_PAIR, N_FIGURE, N_FACT = 10, 10, 4  # numbers of a pair of rows, of a row (each twice), of a task
+MAX_ABS_VALUE = 1e9  # larger values are clipped, so that their squares stay finite in float32
+MIN_SQUARE = 1e-6  # added to mean squares before their root, whose gradient stays finite at 0
+ROUNDING_SHARE = 1e-6  # a squared distance below this share of the squares it was computed from is rounding error
+MIN_BANDWIDTH = 1e-3
+MIN_RATIO_DISTANCE = 1e-3  # added to the distance to the nearest anomaly before it divides another distance
+MIN_FEATURE_SPREAD = 0.05
+N_PAIR_FEATURES, N_ROW_FEATURES, N_TASK_FEATURES = 10, 10, 4  # of a pair of rows, of a row (each twice), of a task
 
 
-def squash(x: Tensor) -> Tensor:
-    """sign(x) log(1 + |x|): large numbers without large effects."""
+def signed_log1p(x: Tensor) -> Tensor:
+    """sign(x) log(1 + |x|), so that large numbers have no large effects."""
     return x.abs().log1p().copysign(x)
 
 
 @dataclass(frozen=True, eq=False)
-class Relations:
+class TaskContext:
     """The labelled and unlabelled rows of tasks, to which other rows are related.
 
-    normal: [R, T, n, M], anomaly: [R, T, a, M] (a may be 0), unlabelled: [R, T, u, M] or None. The background are the
-    normal and the unlabelled rows together, b of them: what most rows of the task look like.
+    normal: [R, T, N_N, M], anomaly: [R, T, N_A, M] (N_A may be 0), unlabelled: [R, T, U, M] or None. The background is
+    the normal and the unlabelled rows together: what most rows of the task look like.
     """
 
     normal: Tensor
@@ -35,24 +39,24 @@ class Relations:
     unlabelled: Tensor | None = None
 
     @cached_property
-    def a(self) -> int:
-        """How many anomalies are labelled: the first rows."""
+    def n_anomaly(self) -> int:
+        """Number of labelled anomalies."""
         return self.anomaly.shape[2]
 
     @cached_property
-    def K(self) -> int:
-        """How many rows are labelled."""
-        return self.a + self.normal.shape[2]
+    def n_labelled(self) -> int:
+        """Number of labelled rows."""
+        return self.n_anomaly + self.normal.shape[2]
 
     @cached_property
-    def b(self) -> int:
-        """How many rows the background has."""
-        return self.rows.shape[2] - self.a
+    def n_background(self) -> int:
+        """Number of background rows."""
+        return self.rows.shape[2] - self.n_anomaly
 
     @property
     def log_size(self) -> float:
-        """Of the background, as networks see it."""
-        return math.log(self.b) / 5
+        """The number of background rows as a feature."""
+        return math.log(self.n_background) / 5
 
     @cached_property
     def rows(self) -> Tensor:
@@ -62,230 +66,295 @@ class Relations:
 
     @cached_property
     def background(self) -> Tensor:
-        """[R, T, M, b]."""
-        return self.rows[:, :, self.a :].mT.contiguous()
+        """The background rows, transposed: [R, T, M, B]."""
+        return self.rows[:, :, self.n_anomaly :].mT.contiguous()
 
     @cached_property
-    def alive(self) -> Tensor:
-        """[R, T, M], 1 for columns that are not 0 throughout the task: only those count, so that padding does not."""
+    def column_mask(self) -> Tensor:
+        """[R, T, M], 0 for padding, that is for columns which are 0 in all rows of the task, else 1."""
         return (self.rows != 0).any(2).to(self.rows.dtype)
 
     @cached_property
-    def width(self) -> Tensor:
-        """[R, T, 1], how many columns count."""
-        return self.alive.sum(-1, keepdim=True).clamp_min(1)
+    def n_columns(self) -> Tensor:
+        """Number of columns without padding: [R, T, 1]."""
+        return self.column_mask.sum(-1, keepdim=True).clamp_min(1)
 
     @cached_property
     def center(self) -> Tensor:
-        """[R, T, M, 1], the mean of the normal rows."""
+        """The mean of the normal rows: [R, T, M, 1]."""
         return self.normal.mean(2).unsqueeze(-1)
 
     @cached_property
-    def scaled(self) -> tuple[Tensor, Tensor]:
-        """What gives mean products: the labelled rows, [R, T, K, M], and all seen from the centre, [R, T, L, M]."""
-        width = self.width.unsqueeze(-1)
-        return self.rows[:, :, : self.K] / width, (self.rows - self.center.mT) / width
+    def scaled_rows(self) -> tuple[Tensor, Tensor]:
+        """Rows divided by the number of columns, for mean products: the labelled ones from the origin, [R, T, K, M],
+        and all of them from the centre, [R, T, L, M]."""
+        n_columns = self.n_columns.unsqueeze(-1)
+        return self.rows[:, :, : self.n_labelled] / n_columns, (self.rows - self.center.mT) / n_columns
 
     @cached_property
-    def squares(self) -> Tensor:
-        """Of the rows' lengths seen from the centre: [R, T, L, 1]."""
-        return self.own.lengths[1].square().unsqueeze(3)
+    def squared_lengths(self) -> Tensor:
+        """Mean squares of all rows, relative to the centre: [R, T, L, 1]."""
+        return self.leave_one_out.lengths[1].square().unsqueeze(3)
 
     @cached_property
     def support_lengths(self) -> Tensor:
-        """Of the labelled rows, from the origin and from the centre: [R, 2, T, K, 1]."""
-        return torch.stack([length[..., : self.K] for length in self.own.lengths], dim=1).unsqueeze(-1)
+        """Lengths of the labelled rows, from the origin and from the centre: [R, 2, T, K, 1]."""
+        lengths = [length[..., : self.n_labelled] for length in self.leave_one_out.lengths]
+        return torch.stack(lengths, dim=1).unsqueeze(-1)
 
     @cached_property
-    def itself(self) -> Tensor:
-        """[L, L], 1 where two rows are the same one."""
+    def identity(self) -> Tensor:
+        """[L, L], 1 where a row meets itself."""
         return torch.eye(self.rows.shape[2], device=self.rows.device, dtype=self.rows.dtype)
 
     @cached_property
-    def sees(self) -> Tensor:
-        """[K], 1 for labelled rows that see an anomaly other than themselves."""
-        return ((1 - self.itself[: self.a, : self.K]).sum(0) > 0).to(self.rows.dtype)
+    def has_anomaly_left(self) -> Tensor:
+        """[K], 1 for labelled rows for which leave-one-out still leaves an anomaly."""
+        return ((1 - self.identity[: self.n_anomaly, : self.n_labelled]).sum(0) > 0).to(self.rows.dtype)
 
     @cached_property
-    def own(self) -> "View":
-        """All rows of the tasks, each without itself."""
-        return View(self, self.rows.mT.contiguous(), is_own=True)
+    def leave_one_out(self) -> "LeaveOneOutView":
+        """All rows of the tasks, each related to the others."""
+        return LeaveOneOutView(self, self.rows.mT.contiguous())
 
     @cached_property
-    def own_support(self) -> "View":
-        """The labelled rows, each without itself."""
+    def support_leave_one_out(self) -> "LeaveOneOutView":
+        """The labelled rows, each related to the others."""
         if self.unlabelled is None:
-            return self.own
-        return View(self, self.rows[:, :, : self.K].mT.contiguous(), is_own=True)
+            return self.leave_one_out
+        return LeaveOneOutView(self, self.rows[:, :, : self.n_labelled].mT.contiguous())
 
-    def view(self, x: Tensor) -> "View":
-        """Other rows. x: [R, T, N, M]."""
-        return View(self, x.clamp(-LARGEST, LARGEST).mT.contiguous())
+    def query(self, x: Tensor) -> "QueryView":
+        """Rows that are not of the task's own. x: [R, T, N, M]."""
+        return QueryView(self, x.clamp(-MAX_ABS_VALUE, MAX_ABS_VALUE).mT.contiguous())
 
     @cached_property
     def mean_anomaly(self) -> Tensor:
-        """[R, T, M, 1]; the normal rows' mean where there is no anomaly."""
-        return self.center if self.a == 0 else self.anomaly.mean(2).unsqueeze(-1)
+        """The mean of the anomalies, or the centre where there is none: [R, T, M, 1]."""
+        return self.center if self.n_anomaly == 0 else self.anomaly.mean(2).unsqueeze(-1)
 
     @cached_property
-    def own_mean_anomaly(self) -> Tensor:
-        """The same for every anomaly without itself: [R, T, M, a]."""
-        if self.a == 1:
+    def other_mean_anomaly(self) -> Tensor:
+        """For each anomaly, the mean of the others, or the centre where there is none: [R, T, M, N_A]."""
+        if self.n_anomaly == 1:
             return self.center
-        return self.anomaly.mT @ ((1 - self.itself[: self.a, : self.a]) / (self.a - 1))
+        others = 1 - self.identity[: self.n_anomaly, : self.n_anomaly]
+        return self.anomaly.mT @ (others / (self.n_anomaly - 1))
 
     @cached_property
-    def towards_anomaly(self) -> Tensor:
-        """From the centre to the mean anomaly: what has mean products with it is a length. [R, T, M, 1]."""
-        return self._of_unit_length(self.mean_anomaly)
+    def anomaly_direction(self) -> Tensor:
+        """From the centre to the mean anomaly; the mean product with it is a length. [R, T, M, 1]."""
+        return self._unit_direction(self.mean_anomaly)
 
     @cached_property
-    def own_towards_anomaly(self) -> Tensor:
-        """The same for every anomaly without itself: [R, T, M, a]."""
-        return self._of_unit_length(self.own_mean_anomaly)
+    def other_anomaly_direction(self) -> Tensor:
+        """The same for each anomaly without itself: [R, T, M, N_A]."""
+        return self._unit_direction(self.other_mean_anomaly)
 
-    def _of_unit_length(self, anomaly: Tensor) -> Tensor:
-        towards, width = anomaly - self.center, self.width.unsqueeze(-1)
-        length = (towards.square().sum(2, keepdim=True) / width + TINY).sqrt()
-        return towards / (length * width)
-
-    @cached_property
-    def usual(self) -> Tensor:
-        """What is usual between a background row and the nearest other one, the median: [R, T, 1]."""
-        return self.own.nearest[..., self.a :].median(-1, keepdim=True).values.clamp(1e-3, LARGEST)
+    def _unit_direction(self, anomaly: Tensor) -> Tensor:
+        direction, n_columns = anomaly - self.center, self.n_columns.unsqueeze(-1)
+        length = (direction.square().sum(2, keepdim=True) / n_columns + MIN_SQUARE).sqrt()
+        return direction / (length * n_columns)
 
     @cached_property
-    def usual_figures(self) -> tuple[Tensor, Tensor]:
-        """Mean and spread of the background's own figures, [R, T, 10, 1] each."""
-        figures = squash(self.own.figures[..., self.a :])
-        variance, mean = torch.var_mean(figures, dim=-1, correction=0, keepdim=True)
-        return mean, (variance + 0.05**2).sqrt()
+    def bandwidth(self) -> Tensor:
+        """Median nearest-neighbour distance of the background rows, 1 where there is only one: [R, T, 1]."""
+        if self.n_background == 1:
+            return torch.ones_like(self.n_columns)
+        nearest = self.leave_one_out.nearest_background[..., self.n_anomaly :]
+        return nearest.median(-1, keepdim=True).values.clamp(MIN_BANDWIDTH, MAX_ABS_VALUE)
 
-    def facts(self, sees: Tensor) -> Tensor:
-        """What is the same for all rows: the background's size, the width, the share of anomalies, and whether a row
-        sees any. sees: [N] -> [R, T, 4, N]."""
-        width = (self.width.log() / 5).expand(-1, -1, len(sees))
-        rest = [torch.full_like(width, self.log_size), width, torch.full_like(width, self.a / self.K)]
-        return torch.stack([*rest, sees.expand_as(width)], dim=2)
+    @cached_property
+    def background_features(self) -> tuple[Tensor, Tensor]:
+        """Mean and standard deviation of the background's own row features by leave-one-out: [R, T, 10, 1] each."""
+        features = signed_log1p(self.leave_one_out.row_features[..., self.n_anomaly :])
+        variance, mean = torch.var_mean(features, dim=-1, correction=0, keepdim=True)
+        return mean, (variance + MIN_FEATURE_SPREAD**2).sqrt()
+
+    def task_features(self, has_anomaly: Tensor) -> Tensor:
+        """What is the same for all rows: log numbers of background rows and columns, the share of anomalies among the
+        labelled rows, and whether a row is related to any anomaly. has_anomaly: [N] -> [R, T, 4, N]."""
+        n_columns = (self.n_columns.log() / 5).expand(-1, -1, len(has_anomaly))
+        log_size = torch.full_like(n_columns, self.log_size)
+        share = torch.full_like(n_columns, self.n_anomaly / self.n_labelled)
+        return torch.stack([log_size, n_columns, share, has_anomaly.expand_as(n_columns)], dim=2)
 
 
 @dataclass(frozen=True, eq=False)
-class View:
-    """Rows as their task sees them. x: [R, T, M, N], within ±LARGEST.
+class RowView(ABC):
+    """Rows in relation to the context of their task. x: [R, T, M, N], within ±MAX_ABS_VALUE."""
 
-    is_own: they are the first N rows of the task itself, and each is hidden from itself.
-    """
-
-    task: Relations
+    context: TaskContext
     x: Tensor
-    is_own: bool = False
+
+    @abstractmethod
+    def count(self, rows: slice) -> Tensor | int:
+        """To how many of these context rows each row is related: [N], or the same number for all."""
+
+    @abstractmethod
+    def masked(self, values: Tensor, rows: slice, fill: float) -> Tensor:
+        """Values for these context rows, with `fill` where a row is not related to one: [R, T, ., N]."""
+
+    @abstractmethod
+    def along_anomaly_direction(self) -> Tensor:
+        """How far from the centre towards the mean of the anomalies, as a length; 0 where there is none: [R, T, N]."""
+
+    def minimum(self, distances: Tensor, rows: slice) -> Tensor:
+        """Smallest over the context rows that a row is related to, 0 where there is none: [R, T, ., N] -> [R, T, N]."""
+        return self._where_any(self.masked(distances, rows, math.inf).amin(2), rows)
+
+    def mean(self, values: Tensor, rows: slice) -> Tensor:
+        """Mean over the context rows that a row is related to, 0 where there is none: [R, T, ., N] -> [R, T, N]."""
+        return self.masked(values, rows, 0.0).sum(2) / _at_least_one(self.count(rows))
+
+    def _where_any(self, values: Tensor, rows: slice) -> Tensor:
+        """Values of rows that are related to any of these context rows, 0 for the others: [R, T, N]."""
+        count = self.count(rows)
+        return values if isinstance(count, int) else torch.where(count > 0, values, 0.0)
 
     @cached_property
     def centered(self) -> Tensor:
-        """[R, T, M, N], seen from the normal rows' mean."""
-        return self.x - self.task.center
+        """Relative to the mean of the normal rows: [R, T, M, N]."""
+        return self.x - self.context.center
 
     @cached_property
     def lengths(self) -> tuple[Tensor, Tensor]:
-        """Root mean squares over the columns that count, from the origin and from the centre: [R, T, N] each."""
+        """Root mean squares over the columns, from the origin and from the centre: [R, T, N] each."""
         squares = (part.square().sum(2) for part in (self.x, self.centered))
-        at_origin, at_center = ((square / self.task.width + TINY).sqrt() for square in squares)
-        return at_origin, at_center
+        from_origin, from_center = ((square / self.context.n_columns + MIN_SQUARE).sqrt() for square in squares)
+        return from_origin, from_center
 
     @cached_property
     def products(self) -> tuple[Tensor, Tensor]:
-        """Mean products with the labelled rows from the origin, [R, T, K, N], and with all from the centre, [.., L, N].
-
-        A mean over the columns that count, as all of them here.
-        """
-        support, others = self.task.scaled
+        """Mean products: with labelled rows from the origin, [R, T, K, N]; with all from the centre, [R, T, L, N]."""
+        support, others = self.context.scaled_rows
         return support @ self.x, others @ self.centered
 
     @cached_property
     def squared_distances(self) -> Tensor:
-        """Mean squares of the differences from all rows of the task, LARGEST² from itself: [R, T, L, N]."""
-        squares = self.lengths[1].square().unsqueeze(2) + self.task.squares
-        distances = torch.add(squares - TINY, self.products[1], alpha=-2)
-        # Equal rows are TINY apart, not what rounding leaves of the difference of large numbers.
-        distances = torch.where(distances < ROUNDING * squares, TINY, distances)
-        if self.is_own:
-            distances = distances + LARGEST**2 * self.task.itself[:, : self.x.shape[-1]]
-        return distances
+        """Mean squared differences from all context rows: [R, T, L, N]."""
+        squares = self.lengths[1].square().unsqueeze(2) + self.context.squared_lengths
+        distances = torch.add(squares - MIN_SQUARE, self.products[1], alpha=-2)
+        # Equal rows have a distance of MIN_SQUARE, not what rounding leaves of the difference of large numbers.
+        return torch.where(distances < ROUNDING_SHARE * squares, MIN_SQUARE, distances)
 
     @cached_property
     def support_distances(self) -> Tensor:
-        """[R, T, K, N]."""
-        return self.squared_distances[:, :, : self.task.K].sqrt()
+        """To the labelled rows: [R, T, K, N]."""
+        return self.squared_distances[:, :, : self.context.n_labelled].sqrt()
 
     @cached_property
-    def nearest(self) -> Tensor:
+    def nearest_background(self) -> Tensor:
         """Distance to the nearest background row: [R, T, N]."""
-        return self.squared_distances[:, :, self.task.a :].amin(2).sqrt().clamp_max(LARGEST)
+        rows = slice(self.context.n_anomaly, None)
+        return self.minimum(self.squared_distances[:, :, rows], rows).sqrt().clamp_max(MAX_ABS_VALUE)
 
-    def pairs(self) -> Tensor:
+    def pair_features(self) -> Tensor:
         """Every row with every labelled row: [R, 7, T, K, N].
 
         Cosine from both origins; distance; inner product and the row's length, from both origins. What depends on the
-        labelled row alone, its lengths and its label (`support_facts`), makes it ten.
+        labelled row alone, its lengths and its label, is added by the describer and makes it ten.
         """
-        K = self.task.K
-        products = torch.stack([self.products[0], self.products[1][:, :, :K]], dim=1)
+        products = torch.stack([self.products[0], self.products[1][:, :, : self.context.n_labelled]], dim=1)
         lengths = torch.stack(self.lengths, dim=1).unsqueeze(3)
-        cosines = products / (lengths * self.task.support_lengths)
+        cosines = products / (lengths * self.context.support_lengths)
         rest = [self.support_distances.unsqueeze(1), products, lengths.expand_as(products)]
-        return torch.cat([cosines, squash(torch.cat(rest, dim=1))], dim=1)
+        return torch.cat([cosines, signed_log1p(torch.cat(rest, dim=1))], dim=1)
 
     @cached_property
-    def figures(self) -> Tensor:
-        """[R, T, 10, N]: distances to normal and anomalous rows, lengths, how far towards the anomalies, distances to
-        the background."""
-        normal = self.support_distances[:, :, self.task.a :]
-        near = normal.amin(2).clamp_max(LARGEST)
-        figures = [near, self._mean_distance(normal), *self._anomaly_distance(near), *self.lengths, self._along()]
-        return torch.stack([*figures, *self._background_distances()], dim=2)
+    def row_features(self) -> Tensor:
+        """[R, T, 10, N]: distance to the nearest normal row and mean distance to all of them; distance to the nearest
+        anomaly and the ratio of the two; lengths; length along the anomaly direction; distances to the background."""
+        normal = slice(self.context.n_anomaly, self.context.n_labelled)
+        distances = self.support_distances[:, :, normal]
+        nearest = self.minimum(distances, normal).clamp_max(MAX_ABS_VALUE)
+        features = [
+            nearest,
+            self.mean(distances, normal),
+            *self._anomaly_features(nearest),
+            *self.lengths,
+            self.along_anomaly_direction(),
+        ]
+        return torch.stack([*features, *self._background_distances()], dim=2)
 
-    def described_figures(self) -> Tensor:
-        """Figures, and how unusual each is among the background's own: [R, T, 20, N]."""
-        mean, spread = self.task.usual_figures
-        figures = squash(self.figures)
-        return torch.cat([figures, squash((figures - mean) / spread)], dim=2)
+    def standardised_row_features(self) -> Tensor:
+        """Row features on a log scale, and the same standardised by those of the background: [R, T, 20, N].
 
-    def _mean_distance(self, distance: Tensor) -> Tensor:
-        """To the normal rows seen. distance: [R, T, n, N] -> [R, T, N]."""
-        if not self.is_own:
-            return distance.mean(2)
-        seen = 1 - self.task.itself[self.task.a : self.task.K, : self.x.shape[-1]]
-        return (distance * seen).sum(2) / seen.sum(0).clamp_min(1)
+        A single background row tells nothing of their spread: the standardised ones are then 0.
+        """
+        features = signed_log1p(self.row_features)
+        if self.context.n_background == 1:
+            return torch.cat([features, torch.zeros_like(features)], dim=2)
+        mean, spread = self.context.background_features
+        return torch.cat([features, signed_log1p((features - mean) / spread)], dim=2)
 
-    def _anomaly_distance(self, near: Tensor) -> tuple[Tensor, Tensor]:
-        """To the nearest anomaly seen, and how many times nearer that is than a normal row; 0 where none is seen."""
-        if self.task.a == 0:
-            return torch.zeros_like(near), torch.zeros_like(near)
-        nearest = self.support_distances[:, :, : self.task.a].amin(2)
-        ratio = near / (nearest + 1e-3)
-        if self.is_own and self.task.a == 1:
-            seen = 1 - self.task.itself[0, : self.x.shape[-1]]
-            return nearest * seen, ratio * seen
-        return nearest, ratio
-
-    def _along(self) -> Tensor:
-        """How far from the centre towards the mean of the anomalies seen, as a length; 0 where none is seen."""
-        task, a = self.task, self.task.a
-        shared = (task.towards_anomaly.mT @ self.centered).squeeze(2)
-        if not self.is_own or a == 0:
-            return shared
-        own = (task.own_towards_anomaly * self.centered[..., :a]).sum(2)
-        return torch.cat([own, shared[..., a:]], dim=-1)
+    def _anomaly_features(self, nearest_normal: Tensor) -> tuple[Tensor, Tensor]:
+        """Distance to the nearest anomaly, and how many times nearer that is than a normal row; 0 without anomalies."""
+        rows = slice(0, self.context.n_anomaly)
+        if self.context.n_anomaly == 0:
+            return torch.zeros_like(nearest_normal), torch.zeros_like(nearest_normal)
+        nearest = self.minimum(self.support_distances[:, :, rows], rows)
+        return nearest, self._where_any(nearest_normal / (nearest + MIN_RATIO_DISTANCE), rows)
 
     def _background_distances(self) -> list[Tensor]:
-        """To the nearest background row, and soft minima of the distances to all, in units h of what is usual.
+        """Distance to the nearest background row and two soft minima of the distances to all, in bandwidths.
 
-        −log of the mean of exp(−d/h), and a quarter of the same for 4d: the further a row, the less it counts.
+        Soft minima: −log of the mean of exp(−d/h), and a quarter of the same for 4d. All are 0 without other rows.
         """
-        distance, usual = self.squared_distances[:, :, self.task.a :].sqrt(), self.task.usual
-        near = self.nearest / usual
-        itself = self.task.itself[self.task.a :, : self.x.shape[-1]]
-        seen = (self.task.b - itself.sum(0)).clamp_min(1) if self.is_own else self.task.b
-        closeness = (near.unsqueeze(2) - distance / usual.unsqueeze(-1)).exp()  # divided alike: never above 1
-        wide, narrow = (part.sum(2).clamp_min(TINY) / seen for part in (closeness, closeness.square().square()))
-        return [near, near - wide.log(), near - narrow.log() / 4]
+        rows, bandwidth = slice(self.context.n_anomaly, None), self.context.bandwidth
+        distance = self.squared_distances[:, :, rows].sqrt()
+        nearest = self.nearest_background / bandwidth
+        excess = nearest.unsqueeze(2) - distance / bandwidth.unsqueeze(-1)  # never above 0
+        closeness = self.masked(excess, rows, -math.inf).exp()
+        soft = []
+        for part, power in ((closeness, 1), (closeness.square().square(), 4)):
+            mean = part.sum(2).clamp_min(MIN_SQUARE) / _at_least_one(self.count(rows))
+            soft.append(self._where_any(nearest - mean.log() / power, rows))
+        return [nearest, *soft]
+
+
+@dataclass(frozen=True, eq=False)
+class QueryView(RowView):
+    """Rows that are not part of the context: each is related to all of it."""
+
+    def count(self, rows: slice) -> int:
+        """All of them."""
+        return len(range(*rows.indices(self.context.rows.shape[2])))
+
+    def masked(self, values: Tensor, rows: slice, fill: float) -> Tensor:
+        """Nothing is masked."""
+        return values
+
+    def along_anomaly_direction(self) -> Tensor:
+        """Towards the mean of all anomalies."""
+        return (self.context.anomaly_direction.mT @ self.centered).squeeze(2)
+
+
+@dataclass(frozen=True, eq=False)
+class LeaveOneOutView(RowView):
+    """The first N rows of the context itself: each is related to all others."""
+
+    def count(self, rows: slice) -> Tensor:
+        """All but the row itself."""
+        return (1 - self._is_itself(rows)).sum(0)
+
+    def masked(self, values: Tensor, rows: slice, fill: float) -> Tensor:
+        """Only the row itself is masked."""
+        return values.masked_fill(self._is_itself(rows) > 0, fill)
+
+    def along_anomaly_direction(self) -> Tensor:
+        """For an anomaly, towards the mean of the other ones."""
+        context, n_anomaly = self.context, self.context.n_anomaly
+        shared = (context.anomaly_direction.mT @ self.centered).squeeze(2)
+        if n_anomaly == 0:
+            return shared
+        own = (context.other_anomaly_direction * self.centered[..., :n_anomaly]).sum(2)
+        return torch.cat([own, shared[..., n_anomaly:]], dim=-1)
+
+    def _is_itself(self, rows: slice) -> Tensor:
+        """[., N], 1 where one of these context rows is the row itself, else 0."""
+        return self.context.identity[rows, : self.x.shape[-1]]
+
+
+def _at_least_one(count: Tensor | int) -> Tensor | int:
+    return max(count, 1) if isinstance(count, int) else count.clamp_min(1)

@@ -1,4 +1,4 @@
-"""A safetensors file with a header of our own and a SHA-256 over every byte: damage shows, and nothing is pickled."""
+"""A safetensors file with a JSON header of our own and a SHA-256 over every byte: damage is detected, no pickle."""
 
 import hashlib
 import json
@@ -9,13 +9,13 @@ from typing import Any
 from safetensors.torch import save as serialise_tensors
 from torch import Tensor
 
-from oddshot.errors import InputError
+from oddshot.errors import ModelFileError
 
-_NO_DIGEST = "0" * 64  # stands in the file's place for its own SHA-256 while that is computed
+_NO_DIGEST = "0" * 64  # placeholder of the SHA-256 while it is computed
 
 
 def seal(tensors: Mapping[str, Tensor], header: Mapping[str, Any], key: str) -> bytes:
-    """The file's content, the header as JSON under this key. The digest's own place is taken as zeros."""
+    """The file's content, with the header as JSON under this key; the digest is taken with zeros in its own place."""
     metadata = {key: json.dumps(header, sort_keys=True), "sha256": _NO_DIGEST}
     data = _with_metadata(serialise_tensors(dict(tensors)), metadata)
     return data.replace(_quoted(_NO_DIGEST), _quoted(hashlib.sha256(data).hexdigest()), 1)
@@ -26,15 +26,15 @@ def read_header(data: bytes, key: str, kind: str, newest: int) -> dict[str, Any]
     header, digest = _parse(data, key, kind)
     version = header.get("format")
     if isinstance(version, int) and version > newest:
-        raise InputError(f"{kind} of format {version}, written by a newer oddshot; this one reads up to {newest}")
+        raise ModelFileError(f"{kind} of format {version}, written by a newer oddshot; this one reads up to {newest}")
     blank = data.replace(_quoted(digest), _quoted(_NO_DIGEST), 1)
     if hashlib.sha256(blank).hexdigest() != digest:
-        raise InputError(f"the {kind} file is damaged (its SHA-256 does not match)")
+        raise ModelFileError(f"the {kind} file is damaged (its SHA-256 does not match)")
     return header
 
 
 def digest_of(data: bytes) -> str:
-    """The SHA-256 that a sealed file states: the name of its content."""
+    """The SHA-256 that a sealed file states, which identifies its content."""
     length = int.from_bytes(data[:8], "little")
     return str(json.loads(data[8 : 8 + length])["__metadata__"]["sha256"])
 
@@ -56,9 +56,9 @@ def _parse(data: bytes, key: str, kind: str) -> tuple[dict[str, Any], str]:
         metadata = json.loads(data[8 : 8 + length])["__metadata__"]
         header, digest = json.loads(metadata[key]), metadata["sha256"]
     except (ValueError, KeyError, TypeError, RecursionError):
-        raise InputError(f"not an oddshot {kind} file, or one that was cut short") from None
+        raise ModelFileError(f"not an oddshot {kind} file, or one that was cut short") from None
     if not isinstance(header, dict) or not isinstance(digest, str) or not re.fullmatch("[0-9a-f]{64}", digest):
-        raise InputError(f"not an oddshot {kind} file")
+        raise ModelFileError(f"not an oddshot {kind} file")
     return header, digest
 
 

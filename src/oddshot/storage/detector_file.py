@@ -1,4 +1,4 @@
-"""An adapted detector on disk and back: the model and the rows it was adapted with, from which it is fitted again."""
+"""The file of a fitted detector: the model and the rows it was adapted with, from which it is fitted again."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +14,7 @@ from torch import Tensor
 from oddshot.data.tables.frames import as_table
 from oddshot.data.tables.ipc import from_ipc, to_ipc
 from oddshot.decisions.calibration import check_rate
-from oddshot.errors import InputError
+from oddshot.errors import ModelFileError, OddshotError
 from oddshot.storage.container import read_header, seal
 from oddshot.storage.model_file import Model
 from oddshot.storage.model_file import from_bytes as model_from_bytes
@@ -25,11 +25,11 @@ KEY = "oddshot-detector"
 
 
 @dataclass(frozen=True)
-class Fitted:
+class DetectorRecord:
     """What a detector was fitted with.
 
     labelled, unlabelled: Arrow tables with the same columns, or arrays [n, M] and [u, M]. labels: [n] in {0, 1}.
-    numbers: [n], of the labelled rows among those given to fit. classes: [2], how the labels were written.
+    numbers: [n], positions of the labelled rows among those given to fit. classes: [2], the labels as given to fit.
     """
 
     model: Model
@@ -41,26 +41,26 @@ class Fitted:
     classes: NDArray[Any]
 
 
-def to_bytes(fitted: Fitted) -> bytes:
+def to_bytes(record: DetectorRecord) -> bytes:
     """The file's content."""
     header = {
         "format": FORMAT,
-        "false_positive_rate": fitted.false_positive_rate,
-        "named": isinstance(fitted.labelled, pa.Table),
-        "classes": fitted.classes.tolist(),
-        "class_type": fitted.classes.dtype.str,
+        "false_positive_rate": record.false_positive_rate,
+        "named": isinstance(record.labelled, pa.Table),
+        "classes": record.classes.tolist(),
+        "class_type": record.classes.dtype.str,
     }
     tensors = {
-        "labelled": _as_tensor(to_ipc(as_table(fitted.labelled))),
-        "unlabelled": _as_tensor(to_ipc(as_table(fitted.unlabelled))),
-        "labels": torch.from_numpy(fitted.labels),
-        "numbers": torch.from_numpy(fitted.numbers),
-        "model": _as_tensor(model_to_bytes(fitted.model)),
+        "labelled": _as_tensor(to_ipc(as_table(record.labelled))),
+        "unlabelled": _as_tensor(to_ipc(as_table(record.unlabelled))),
+        "labels": torch.from_numpy(record.labels),
+        "numbers": torch.from_numpy(record.numbers),
+        "model": _as_tensor(model_to_bytes(record.model)),
     }
     return seal(tensors, header, KEY)
 
 
-def from_bytes(data: bytes) -> Fitted:
+def from_bytes(data: bytes) -> DetectorRecord:
     """What is in a file's content, trusting nothing."""
     header = read_header(data, KEY, "detector", FORMAT)
     try:
@@ -73,10 +73,10 @@ def from_bytes(data: bytes) -> Fitted:
         labels, numbers = tensors["labels"].numpy(), tensors["numbers"].numpy()
         rate = check_rate(header["false_positive_rate"])
         _check(labels, numbers, classes, len(parts[0]))
-    except (SafetensorError, KeyError, TypeError, ValueError, AttributeError) as error:
+    except (SafetensorError, OddshotError, KeyError, TypeError, ValueError, AttributeError) as error:
         reason = f"{error} is missing" if isinstance(error, KeyError) else " ".join(str(error).split())[:160]
-        raise InputError(f"the detector file does not fit together: {reason}") from None
-    return Fitted(model, rate, parts[0], parts[1], labels, numbers, classes)
+        raise ModelFileError(f"the detector file does not fit together: {reason}") from None
+    return DetectorRecord(model, rate, parts[0], parts[1], labels, numbers, classes)
 
 
 def _check(labels: NDArray[Any], numbers: NDArray[Any], classes: NDArray[Any], n_rows: int) -> None:

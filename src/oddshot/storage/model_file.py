@@ -1,4 +1,4 @@
-"""A trained model, on disk and back: one safetensors file with everything that scoring needs, and no pickle."""
+"""A trained model and its file: one safetensors file with everything that scoring needs, no pickle."""
 
 import dataclasses
 import math
@@ -16,7 +16,7 @@ from oddshot.data.encoding import Encoding
 from oddshot.data.files import write_bytes
 from oddshot.decisions.calibration import Calibration
 from oddshot.decisions.familiarity import Familiarity
-from oddshot.errors import InputError, OddshotError
+from oddshot.errors import InputError, ModelFileError, OddshotError, file_error
 from oddshot.methods import find_method
 from oddshot.methods.contract import Method
 from oddshot.methods.ensemble import Ensemble
@@ -25,7 +25,7 @@ from oddshot.storage.container import read_header, seal
 
 FORMAT = 2  # 1 has no calibration
 KEY = "oddshot"
-HALF_WAY = 0.25  # threshold where none was learned; scores are squared distances, so this is half the distance
+DEFAULT_THRESHOLD = 0.25  # where none was learned; scores are squared distances, so this is half the distance
 _TYPES: dict[str, type | tuple[type, ...]] = {
     "method": str,
     "config": dict,
@@ -39,12 +39,22 @@ _TYPES: dict[str, type | tuple[type, ...]] = {
 
 @dataclass(frozen=True)
 class Model:
-    """A meta-trained method with what it needs to read a table.
+    """A meta-trained method with everything that is needed to read a table and to decide.
 
-    encoding: how columns become numbers; None where the method takes tables of any width, each with an encoding of its
-    own. threshold: the fraction of `method.span` above which a row counts as an anomaly where there is no calibration.
-    training: how it was trained, for `oddshot info`. calibration: from scores to decisions. familiarity: what the tasks
-    that it knows are like.
+    Parameters
+    ----------
+    method : Method
+        The trained method.
+    encoding : Encoding or None
+        How columns become numbers; None if the method takes tables of any width, each with an encoding of its own.
+    threshold : float
+        Without calibration, a row is an anomaly above this fraction of the span from normal rows to labelled anomalies.
+    training : dict
+        How it was trained, for `oddshot info`.
+    calibration : Calibration or None
+        From scores to false-positive rates and probabilities.
+    familiarity : Familiarity or None
+        The distribution of task representations in training.
     """
 
     method: Method
@@ -66,21 +76,55 @@ class Model:
             )
 
     def save(self, path: str | Path) -> None:
-        """Write one file, whole or not at all."""
+        """Write the model to one safetensors file, atomically.
+
+        Parameters
+        ----------
+        path : str or Path
+            Where to write it; an existing file is replaced.
+        """
         write_bytes(Path(path), to_bytes(self))
 
     @property
     def n_weights(self) -> int:
-        """Numbers that were learned."""
+        """Number of learned weights."""
         return sum(parameter.numel() for parameter in self.method.parameters())
 
 
 def load_model(path: str | Path, device: str = "cpu") -> Model:
-    """Read a file that `Model.save` wrote; a damaged, foreign or newer one is refused."""
+    """Read a model file.
+
+    Parameters
+    ----------
+    path : str or Path
+        A file that `Model.save` or `oddshot train` wrote.
+    device : str, default="cpu"
+        Where its weights go: "cpu", "cuda", or "auto".
+
+    Returns
+    -------
+    Model
+
+    Raises
+    ------
+    FileError
+        If the file cannot be read.
+    ModelFileError
+        If it is damaged, of another program, or written by a newer version.
+
+    Examples
+    --------
+    >>> import tempfile, oddshot
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     oddshot.load_universal().save(f"{folder}/model.safetensors")
+    ...     model = oddshot.load_model(f"{folder}/model.safetensors")
+    >>> model.method.name
+    'relative'
+    """
     try:
         data = Path(path).read_bytes()
     except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
+        raise file_error("read", path, error) from None
     try:
         model = from_bytes(data)
     except OddshotError as error:
@@ -122,22 +166,18 @@ def from_bytes(data: bytes) -> Model:
                 raise TypeError(f"{name} is {str(header[name])[:40]!r}")
         method = _build_method(header, parse_tensors(data))
         encoding = None if header["encoding"] is None else Encoding.from_dict(header["encoding"])
-        return Model(method, encoding, header["threshold"], header["training"], *_learned_on_held_out(header))
+        calibration, familiarity = header.get("calibration"), header.get("familiarity")  # format 1 has neither
+        return Model(
+            method,
+            encoding,
+            header["threshold"],
+            header["training"],
+            None if calibration is None else Calibration.from_dict(calibration),
+            None if familiarity is None else Familiarity.from_dict(familiarity),
+        )
     except (SafetensorError, KeyError, TypeError, ValueError, RuntimeError, OverflowError) as error:
         reason = f"{error} is missing" if isinstance(error, KeyError) else " ".join(str(error).split())[:160]
-        raise InputError(f"the model file does not fit together: {reason}") from None
-
-
-def _learned_on_held_out(header: Mapping[str, Any]) -> tuple[Calibration | None, Familiarity | None]:
-    """Of format 2; a file of format 1 has neither."""
-    calibration, familiarity = header.get("calibration"), header.get("familiarity")
-    for part in (calibration, familiarity):
-        if part is not None and not (isinstance(part, dict) and all(isinstance(case, dict) for case in part.values())):
-            raise TypeError(f"calibration is {str(part)[:40]!r}")
-    return (
-        None if calibration is None else Calibration.from_dict(calibration),
-        None if familiarity is None else Familiarity.from_dict(familiarity),
-    )
+        raise ModelFileError(f"the model file does not fit together: {reason}") from None
 
 
 def _scales(header: Mapping[str, Any]) -> list[float]:

@@ -2,13 +2,12 @@
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from oddshot.data.episodes.mixing import Ints
 from oddshot.data.episodes.sampling import EpisodeSizes, Rule, TaskSet
 from oddshot.errors import InputError
 from oddshot.methods.contract import Method
@@ -56,16 +55,23 @@ class History:
     seconds: float
 
 
+@dataclass(frozen=True)
+class TrainingData:
+    """Tasks of R replicas, one task set each, to train on and to validate on, and how episodes are drawn from them."""
+
+    training: Sequence[TaskSet]
+    validation: Sequence[TaskSet]
+    sizes: EpisodeSizes = field(default_factory=EpisodeSizes)
+    rule: Rule = "resampled"
+
+
 @torch.enable_grad()  # whoever calls it
 def train(
     method: Method,
-    training: Sequence[TaskSet],
-    validation: Sequence[TaskSet],
+    data: TrainingData,
     seeds: Sequence[int],
     *,
     config: TrainingConfig | None = None,
-    sizes: EpisodeSizes | None = None,
-    rule: Rule = "resampled",
     device: torch.device | str = "cpu",
     on_epoch: Callable[[Progress], None] | None = None,
     ranks: Ranks | None = None,
@@ -74,63 +80,52 @@ def train(
     """Train R replicas in place, each on its own tasks and from its own seed, and leave each at its best weights.
 
     ranks: processes that all call this with the same arguments and share the work; each ends with the same weights.
-    start: a trained method of one replica, from whose weights all go on (`Method.start_from`).
+    start: a trained method of one replica, from whose weights all replicas continue.
     """
-    config, sizes, started = config or TrainingConfig(), sizes or EpisodeSizes(), time.perf_counter()
-    ranks = ranks or Ranks()
-    streams = [np.random.SeedSequence(seed).spawn(5) for seed in seeds]
-    method.initialise([_torch_generator(stream[0]) for stream in streams])
-    method.to(device)
+    config, ranks, started = config or TrainingConfig(), ranks or Ranks(), time.perf_counter()
     device = torch.device(device)
-    draw_rngs = [np.random.default_rng(stream[1]) for stream in streams]
+    streams = [np.random.SeedSequence(seed).spawn(5) for seed in seeds]
+    method.initialise([_torch_generator(stream[0]) for stream in streams], start)
+    method.to(device)
+    rngs = [np.random.default_rng(stream[1]) for stream in streams]
     noise = _torch_generator(streams[0][3], device)
-    method.set_noise(noise)
-
     row_noise = _torch_generator(streams[0][4], device) if device.type == "cuda" else None
-    episodes = Episodes(training, sizes, rule, device, row_noise)
-    everyone = [np.arange(len(pool)) for pool in training]
+    with method.being_trained(noise):
+        episodes = Episodes(data.training, data.sizes, data.rule, device, row_noise)
+        if start is None:
+            _fix_center(method, episodes, rngs)
+        held_out = validation_episodes(data.validation, data.sizes, data.rule, device, [s[2] for s in streams])
+        validate, best = Validator(method, *held_out), BestWeights(method, config.patience)
+        best.update(0, ranks.agree(validate()))  # training may only make it worse: the initial weights count too
+        step = Stepper(method, config.learning_rate, noise, ranks)
+        for epoch in range(1, config.epochs + 1 if method.is_learned else 1):
+            loss = _train_epoch(method, episodes, rngs, step, config.batch_size)
+            auc = ranks.agree(validate())
+            best.update(epoch, auc)
+            if on_epoch is not None:
+                on_epoch(Progress(epoch, float(loss), float(auc.mean()), float(best.best_auc.mean()), best.waited))
+            if best.all_stopped:
+                break
+        best.restore()
     method.eval()
-    if start is None:
-        support, query = episodes.draw(everyone, draw_rngs)
-        method.fix_center(support, torch.cat([support.normal, query.normal], dim=2))
-    else:
-        method.start_from(start)
+    seconds = time.perf_counter() - started
+    return History(best.stopped_at.tolist(), best.best_epoch.tolist(), best.best_auc.tolist(), seconds)
 
-    held_out = validation_episodes(validation, sizes, rule, device, [stream[2] for stream in streams])
-    validate = Validator(method, *held_out)
-    keeper = BestWeights(method, config.patience)
-    keeper.update(
-        0, ranks.agree(validate())
-    )  # training may only make it worse: the initial weights are a candidate too
-    step = Stepper(method, config.learning_rate, noise, ranks)
-    for epoch in range(1, config.epochs + 1 if step.learns else 1):
-        loss = _train_epoch(method, episodes, everyone, draw_rngs, step, config.batch_size)
-        auc = ranks.agree(validate())
-        keeper.update(epoch, auc)
-        if on_epoch is not None:
-            on_epoch(Progress(epoch, float(loss), float(auc.mean()), float(keeper.best_auc.mean()), keeper.waited))
-        if keeper.all_stopped:
-            break
-    keeper.restore()
-    method.set_noise(None)
+
+def _fix_center(method: Method, episodes: Episodes, rngs: Sequence[np.random.Generator]) -> None:
+    """The centre c from one episode of every training task (Alg. 1, line 2)."""
     method.eval()
-    return History(
-        keeper.stopped_at.tolist(), keeper.best_epoch.tolist(), keeper.best_auc.tolist(), time.perf_counter() - started
-    )
+    support, query = episodes.draw(episodes.all_tasks, rngs)
+    method.fix_center(support, torch.cat([support.normal, query.normal], dim=2))
 
 
 def _train_epoch(
-    method: Method,
-    episodes: Episodes,
-    everyone: Sequence[Ints],
-    rngs: Sequence[np.random.Generator],
-    step: Stepper,
-    batch_size: int,
+    method: Method, episodes: Episodes, rngs: Sequence[np.random.Generator], step: Stepper, batch_size: int
 ) -> Tensor:
     """One pass over the training tasks in equal batches of at most `batch_size`. Returns the mean loss."""
     # NOTE[PAPER] Algorithm 1 takes one task a step; its experiments say "batch size 256", read here as tasks.
     method.train()
-    orders = [rng.permutation(tasks) for tasks, rng in zip(everyone, rngs, strict=True)]
+    orders = [rng.permutation(tasks) for tasks, rng in zip(episodes.all_tasks, rngs, strict=True)]
     n_batches = -(-len(orders[0]) // batch_size)
     batches = zip(*(np.array_split(order, n_batches) for order in orders), strict=True)
     return torch.stack([step(*episodes.draw(batch, rngs)).mean() for batch in batches]).mean()

@@ -42,6 +42,11 @@ class Episodes:
             on_cuda = device.type == "cuda"
             self._draw_on_device = Recordings(drawing, noise, on_refusal=drawing.renew_noise) if on_cuda else drawing
 
+    @property
+    def all_tasks(self) -> list[Ints]:
+        """The numbers of all tasks of each replica: R arrays [T]."""
+        return [np.arange(len(pool)) for pool in self.pools]
+
     def draw(self, tasks: Sequence[Ints], rngs: Sequence[np.random.Generator]) -> tuple[LabelledRows, LabelledRows]:
         """Support and query of one episode a task. tasks: R arrays [T] of task numbers."""
         if self.rule == "published":
@@ -59,9 +64,8 @@ class Episodes:
     def _fixed_rows(self, tasks: Sequence[Ints]) -> Tensor:
         """[R, T, n, M] where every episode of a task has the same rows: they are mixed only once."""
         if self._mixed is None:
-            everyone = [np.arange(len(pool)) for pool in self.pools]
             unused = [np.random.default_rng(0) for _ in self.pools]
-            self._mixed = self._drawn_rows(everyone, unused)
+            self._mixed = self._drawn_rows(self.all_tasks, unused)
         replicas = torch.arange(len(tasks), device=self.X.device)[:, None]
         return self._mixed[replicas, self._stacked(tasks)]
 
@@ -113,9 +117,9 @@ def validation_episodes(
     rule: Rule,
     device: torch.device,
     streams: Sequence[np.random.SeedSequence],
-    least: int = 64,
+    min_episodes: int = 64,
 ) -> tuple[LabelledRows, LabelledRows]:
-    """Fixed episodes, at least `least` in all: several a task where there are few tasks and rows are drawn."""
-    repeats = 1 if rule == "published" else -(-least // len(pools[0]))
+    """Fixed episodes, at least `min_episodes` in all: several a task where there are few tasks and rows are drawn."""
+    repeats = 1 if rule == "published" else -(-min_episodes // len(pools[0]))
     tasks = [np.tile(np.arange(len(pool)), repeats) for pool in pools]
     return Episodes(pools, sizes, rule, device).draw(tasks, [np.random.default_rng(stream) for stream in streams])

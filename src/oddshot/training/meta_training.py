@@ -17,12 +17,15 @@ from oddshot.data.task import ANOMALY, NORMAL, Task
 from oddshot.errors import InputError
 from oddshot.methods import find_method
 from oddshot.methods.contract import LabelledRows, Method
-from oddshot.methods.ensemble import Ensemble, split_replicas, usual_scores
+from oddshot.methods.ensemble import Ensemble, split_replicas, typical_scores
+from oddshot.methods.relative import RelativeConfig
 from oddshot.model.device import resolve_device
-from oddshot.storage.model_file import HALF_WAY, Model
-from oddshot.training import History, Ranks, TrainingConfig, train, validation_episodes
+from oddshot.storage.model_file import DEFAULT_THRESHOLD, Model
+from oddshot.training.algorithm import History, TrainingConfig, TrainingData, train
+from oddshot.training.batches import validation_episodes
 from oddshot.training.held_out import learn_decisions
 from oddshot.training.progress import training_bar
+from oddshot.training.ranks import Ranks
 
 
 def meta_train(
@@ -43,44 +46,80 @@ def meta_train(
 ) -> Model:
     """Learn from many labelled tasks a model that adapts to a new one.
 
-    validation: tasks for early stopping; without them a tenth of `tasks` is set aside at random. start: a model of the
-    same method to go on from, with its settings (`load_universal()`: the one that ships). members: so many networks,
-    trained side by side from seeds of their own, whose mean score counts. sizes: rows of the simulated tasks. encoding:
-    how columns become numbers, fitted on the tasks unless given. ranks: processes that all call this alike and share
-    the work (`joined_ranks`). hyperparameters: fields of the method's configuration (`units`, `dropout`, ...).
+    Parameters
+    ----------
+    tasks : sequence of Task
+        Labelled tasks with the same columns. One with too few rows for an episode is skipped with a warning.
+    validation : sequence of Task, optional
+        Tasks for early stopping and calibration; by default a tenth of `tasks`, drawn at random.
+    method : str, default="relative"
+        The name of a method; `oddshot.methods.METHODS` lists them.
+    start : Model, optional
+        A model of the same method whose training goes on, with its settings; `load_universal()` is the one that ships.
+    members : int, default=1
+        Networks of an ensemble, trained together from seeds of their own; its score is the mean of theirs.
+    seed : int, default=0
+        The same seed gives the same model on the same machine.
+    device : str, default="auto"
+        "cpu", "cuda", or "auto": CUDA where there is one.
+    sizes : EpisodeSizes, optional
+        Numbers of support and query rows of a training episode.
+    encoding : Encoding, optional
+        How columns become numbers; by default fitted on the tasks.
+    training : TrainingConfig, optional
+        Learning rate, batch size, epochs and patience.
+    progress : bool, default=True
+        Show a progress bar on a terminal.
+    ranks : Ranks, optional
+        Processes that all call this with the same arguments and share the work, from `joined_ranks`.
+    **hyperparameters
+        Fields of the method's configuration, such as `units` or `dropout`.
+
+    Returns
+    -------
+    Model
+        The trained method with its encoding, threshold, calibration and familiarity.
+
+    Raises
+    ------
+    InputError
+        If no task has enough rows, or a name or setting is unknown.
+
+    Examples
+    --------
+    >>> import numpy as np, oddshot
+    >>> rng = np.random.default_rng(0)
+    >>> def machine(name):
+    ...     X, y = rng.normal(size=(40, 3)), np.arange(40) % 5 == 0
+    ...     X[y, 0] += 5
+    ...     return oddshot.Task(name, X, y * 1)
+    >>> config = oddshot.TrainingConfig(epochs=2, batch_size=4)
+    >>> model = oddshot.meta_train([machine(f"m{k}") for k in range(6)], training=config, progress=False)
+    >>> model.method.name
+    'relative'
     """
-    sizes = sizes or EpisodeSizes()
+    sizes, training, where = sizes or EpisodeSizes(), training or TrainingConfig(), resolve_device(device)
     chosen = find_method(method)
-    config = _configure(chosen, hyperparameters) if start is None else _settings_of(start, chosen, hyperparameters)
+    config = _configure(chosen, hyperparameters) if start is None else _config_of(start, chosen, hyperparameters)
     tasks = usable_tasks(tasks, sizes)
     held_out = usable_tasks(validation, sizes, "validation tasks") if validation is not None else None
     encoding = encoding or fit_encoding(tasks)
     pool = _task_set(tasks, encoding)
     train_pool, valid_pool = _split(pool, seed) if held_out is None else (pool, _task_set(held_out, encoding))
     network = _networks(chosen, encoding.n_attributes, config, members)
-    where = resolve_device(device)
-    with training_bar(training or TrainingConfig(), enabled=progress) as on_epoch:
+    data = TrainingData([train_pool] * members, [valid_pool] * members, sizes)
+    with training_bar(training, enabled=progress) as on_epoch:
         history = train(
-            network, [train_pool] * members, [valid_pool] * members, [seed + k for k in range(members)],
-            config=training, sizes=sizes, device=where, on_epoch=on_epoch, ranks=ranks,
-            start=None if start is None else start.method,
+            network, data, [seed + k for k in range(members)], config=training, device=where, on_epoch=on_epoch,
+            ranks=ranks, start=None if start is None else start.method,
         )  # fmt: skip
-    streams = [np.random.SeedSequence([seed, 1])]
-    held_out_rows = validation_episodes([valid_pool], sizes, "resampled", where, streams)
+    held_out_rows = validation_episodes([valid_pool], sizes, "resampled", where, [np.random.SeedSequence([seed, 1])])
     if members > 1:
         parts = split_replicas(network, lambda: chosen(encoding.n_attributes, config))
-        network = Ensemble(parts, usual_scores(parts, *held_out_rows))
+        network = Ensemble(parts, typical_scores(parts, *held_out_rows))
     threshold = find_threshold(network, *held_out_rows)
-    facts = {
-        "oddshot": __version__,
-        "seed": seed,
-        "tasks": len(train_pool),
-        "validation_tasks": len(valid_pool),
-        "sizes": dataclasses.asdict(sizes),
-        **_facts_of(history),
-    }  # nothing that differs between two runs: the same seed gives the same file
-    calibration, familiarity = learn_decisions(network, train_pool, valid_pool, sizes, where, seed)
-    return Model(network, encoding, threshold, facts, calibration, familiarity)
+    decisions = learn_decisions(network, train_pool, valid_pool, sizes, where, seed)
+    return Model(network, encoding, threshold, _facts(history, data, seed), *decisions)
 
 
 def usable_tasks(tasks: Sequence[Task], sizes: EpisodeSizes, what: str = "tasks") -> list[Task]:
@@ -106,18 +145,18 @@ def usable_tasks(tasks: Sequence[Task], sizes: EpisodeSizes, what: str = "tasks"
 
 def fit_encoding(tasks: Sequence[Task]) -> Encoding:
     """One encoding for the columns of all tasks; messages name the task."""
-    return Encoding.fit([task.X for task in tasks], [_called(task) for task in tasks])
+    return Encoding.fit([task.X for task in tasks], [_name_of(task) for task in tasks])
 
 
 @torch.no_grad()
 def find_threshold(method: Method, support: LabelledRows, query: LabelledRows) -> float:
-    """The fraction of `method.span` that best parts normal from anomalous queries (balanced accuracy)."""
+    """The fraction of the scores' span that best separates normal from anomalous queries (balanced accuracy)."""
     score = method.adapt(support)
-    low, high = (end.unsqueeze(-1) for end in method.span(score, support))
-    known = (high > low).squeeze(-1)  # a task whose anomaly scores as its normal rows do tells nothing
+    low, high = (end.unsqueeze(-1) for end in score.span(support))
+    known = (high > low).squeeze(-1)  # a task whose anomaly scores no higher than its normal rows tells nothing
     normal, anomaly = ((score(rows) - low) / (high - low) for rows in query)
     if not known.any():
-        return HALF_WAY
+        return DEFAULT_THRESHOLD
     return best_threshold(normal[known].flatten(), anomaly[known].flatten())
 
 
@@ -138,14 +177,20 @@ def _configure(method: type[Method], hyperparameters: dict[str, Any]) -> Any:
     return method.config_type(**hyperparameters)
 
 
-def _settings_of(start: Model, method: type[Method], hyperparameters: dict[str, Any]) -> Any:
+def _config_of(start: Model, method: type[Method], hyperparameters: dict[str, Any]) -> Any:
+    """The configuration of a method whose training goes on from a model."""
     if start.method.name != method.name:
         raise InputError(f"the model to start from is of method {start.method.name!r}, not {method.name!r}")
     if isinstance(start.method, Ensemble):
         raise InputError("the model to start from has several members; training goes on from one of a single network")
     if hyperparameters:
         raise InputError(f"{', '.join(hyperparameters)}: settings are those of the model to start from")
-    return method.continued(start.method.config)
+    return continued_config(start.method.config)
+
+
+def continued_config(config: Any) -> Any:
+    """The configuration with which training goes on: the tasks of a fleet share their columns, so these get marks."""
+    return config.with_marks() if isinstance(config, RelativeConfig) else config
 
 
 def _networks(method: type[Method], n_attributes: int, config: Any, members: int) -> Method:
@@ -153,25 +198,34 @@ def _networks(method: type[Method], n_attributes: int, config: Any, members: int
     if members < 1:
         raise InputError(f"members is {members}; it must be at least 1")
     network = method(n_attributes, config, members)
-    if members > 1 and next(network.parameters(), None) is None:
+    if members > 1 and not network.is_learned:
         raise InputError(
             f"method {method.name!r} learns nothing from other tasks: all {members} members would be alike"
         )
     return network
 
 
-def _facts_of(history: History) -> dict[str, Any]:
-    """Of the network, or of all members: the longest training, the best epoch of each, their mean validation AUC."""
+def _facts(history: History, data: TrainingData, seed: int) -> dict[str, Any]:
+    """How a model was trained. Nothing in it differs between two runs: the same seed gives the same file."""
     best, members = history.best_epoch, len(history.epochs)
-    facts = {"epochs": max(history.epochs), "best_epoch": best[0] if members == 1 else best}
-    return facts | {"validation_auc": sum(history.best_auc) / members} | ({"members": members} if members > 1 else {})
+    facts = {
+        "oddshot": __version__,
+        "seed": seed,
+        "tasks": len(data.training[0]),
+        "validation_tasks": len(data.validation[0]),
+        "sizes": dataclasses.asdict(data.sizes),
+        "epochs": max(history.epochs),
+        "best_epoch": best[0] if members == 1 else best,
+        "validation_auc": sum(history.best_auc) / members,
+    }
+    return facts | ({"members": members} if members > 1 else {})
 
 
 def _task_set(tasks: Sequence[Task], encoding: Encoding) -> TaskSet:
-    return TaskSet.of([(encoding.transform(task.X, where=_called(task)), task.y) for task in tasks])
+    return TaskSet.of([(encoding.transform(task.X, where=_name_of(task)), task.y) for task in tasks])
 
 
-def _called(task: Task) -> str:
+def _name_of(task: Task) -> str:
     return f"task {task.name!r}"
 
 

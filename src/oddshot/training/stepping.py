@@ -23,7 +23,6 @@ class Stepper:
         self.method, self.noise, self.ranks = method, noise, ranks
         on_cuda = noise.device.type == "cuda"
         parameters = list(method.parameters())
-        self.learns = bool(parameters)
         self.optimizer = torch.optim.Adam(parameters or [torch.empty(0)], lr=learning_rate, capturable=on_cuda)
         self.steps = 0
         self.run: Callable[..., Tensor] = self._step
@@ -34,7 +33,7 @@ class Stepper:
 
     def __call__(self, support: LabelledRows, query: LabelledRows) -> Tensor:
         """One step. Returns the loss before it, [R]."""
-        support, query, unlabelled = self.method.rehearse(support, query, self.steps)
+        support, query, unlabelled = self.method.augment_episode(support, query, self.steps)
         self.steps += 1
         return self.run(*support, *query, *([] if unlabelled is None else [unlabelled]))
 
@@ -65,7 +64,7 @@ class Stepper:
 
     def _loss(self, inputs: Sequence[Tensor]) -> Tensor:
         unlabelled = inputs[4] if len(inputs) > 4 else None
-        return self.method.loss_with(LabelledRows(*inputs[:2]), LabelledRows(*inputs[2:4]), unlabelled)
+        return self.method.loss(LabelledRows(*inputs[:2]), LabelledRows(*inputs[2:4]), unlabelled)
 
     def _draw_noise_around(self, before: int, after: int) -> None:
         for network in self.method.networks:
@@ -76,7 +75,7 @@ class Stepper:
 
     def _renew_noise(self) -> None:
         self.noise = renewed(self.noise)
-        self.method.set_noise(self.noise)
+        self.method.set_dropout_noise(self.noise)
 
 
 def renewed(noise: torch.Generator) -> torch.Generator:

@@ -9,7 +9,7 @@ import torch
 
 from oddshot.decisions.calibration import Calibration, learn_calibration
 from oddshot.decisions.familiarity import Familiarity, learn_familiarity
-from oddshot.decisions.held_out import HeldOut, score_episodes
+from oddshot.decisions.held_out import HeldOutScores, score_held_out
 from oddshot.methods.relative import Relative
 from oddshot.universal.prior import Prior
 from oddshot.universal.training import QUERY
@@ -25,11 +25,11 @@ def learn_universal_decisions(method: Relative, seed: int) -> tuple[Calibration,
     return learn_calibration(held_out), learn_familiarity(*evidence)
 
 
-def draw_synthetic(method: Relative, generator: torch.Generator) -> list[HeldOut]:
+def draw_synthetic(method: Relative, generator: torch.Generator) -> list[HeldOutScores]:
     """Episodes of new synthetic tasks, scored."""
     out = []
     for width, normal, anomaly, n_unlabelled in itertools.product(WIDTHS, NORMAL, ANOMALY, UNLABELLED):
         prior = Prior(width, generator)
         support, query, unlabelled = prior.episodes(TASKS, normal, anomaly, n_unlabelled, *QUERY, whole=0.0)
-        out.append(score_episodes(method, support, unlabelled, query))
+        out.append(score_held_out(method, support, query, unlabelled))
     return out

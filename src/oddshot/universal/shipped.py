@@ -6,7 +6,7 @@ from pathlib import Path
 
 from oddshot.data.files import write_bytes
 from oddshot.methods.relative import Relative
-from oddshot.storage.model_file import HALF_WAY, Model, load_model, to_bytes
+from oddshot.storage.model_file import DEFAULT_THRESHOLD, Model, load_model, to_bytes
 from oddshot.universal.decisions import learn_universal_decisions
 from oddshot.universal.training import UniversalConfig
 
@@ -24,4 +24,4 @@ def write_shipped(method: Relative, config: UniversalConfig, path: Path) -> None
     """Write a model without an encoding: it takes the one of each table that it meets."""
     facts = {"tasks": "synthetic", **dataclasses.asdict(config)}
     decisions = learn_universal_decisions(method.cpu().eval(), config.seed)
-    write_bytes(path, to_bytes(Model(method, None, HALF_WAY, facts, *decisions)))
+    write_bytes(path, to_bytes(Model(method, None, DEFAULT_THRESHOLD, facts, *decisions)))

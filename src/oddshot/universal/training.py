@@ -12,7 +12,6 @@ from torch import Tensor
 
 from oddshot.methods.contract import LabelledRows
 from oddshot.methods.relative import Relative, RelativeConfig
-from oddshot.model.auc import smooth_auc
 from oddshot.universal.prior import Prior
 
 WIDTHS = (6, 12, 24, 48, 100)  # largest number of columns of the tasks of a step
@@ -57,7 +56,7 @@ def train_universal(
     for step in range(config.steps):
         for group in optimizer.param_groups:
             group["lr"] = config.learning_rate * _rate(step, config.steps)
-        loss = _loss(model, *_draw(rng, generator, config.tasks, prior_of))
+        loss = model.loss(*_draw(rng, generator, config.tasks, prior_of)).sum()
         optimizer.zero_grad()
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
@@ -81,12 +80,6 @@ def _draw(
     n_tasks = max(8, min(n_tasks, n_tasks * 24 // width))
     normal, anomaly, unlabelled = (int(rng.choice(sizes)) for sizes in (NORMAL, ANOMALY, UNLABELLED))
     return prior_of(width, generator).episodes(n_tasks, normal, anomaly, unlabelled, *QUERY)
-
-
-def _loss(model: Relative, support: LabelledRows, query: LabelledRows, unlabelled: Tensor | None) -> Tensor:
-    scores = model.adapt_with(support, unlabelled)(query.joined())
-    n = query.normal.shape[2]
-    return -smooth_auc(scores[..., :n], scores[..., n:]).mean()
 
 
 def main() -> None:

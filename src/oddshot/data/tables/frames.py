@@ -60,6 +60,11 @@ def has_names(X: Any) -> bool:
     return not isinstance(X, np.ndarray | list | tuple)
 
 
+def take_rows(X: Any, rows: NDArray[np.int64]) -> Any:
+    """These rows of an array or of an Arrow table."""
+    return X.take(rows) if isinstance(X, pa.Table) else X[rows]
+
+
 def check_names(names: Iterable[str], where: str) -> None:
     """Refuse a column name that occurs twice."""
     seen: set[str] = set()

@@ -1,4 +1,4 @@
-"""Layers that have become different from task to task by a few gradient steps, without a weight matrix for each task.
+"""Layers that a few gradient steps have made different from task to task, without a weight matrix for each task.
 
 The gradient of a layer's weight is XᵀG, the layer's input rows times the gradient of its outputs. On a support of few
 rows that is a matrix of low rank: the steps of a task are kept as the rows of X and G.
@@ -11,7 +11,7 @@ from torch import Tensor
 
 
 @dataclass(frozen=True)
-class SteppedLayer:
+class LowRankLayer:
     """The bias-free layers W_t = W + X_tᵀ C_t of T tasks.
 
     W: [R, in, out], shared; X: [R, T, n, in]; C: [R, T, n, out], n being the rows of all steps together.
@@ -22,7 +22,7 @@ class SteppedLayer:
     C: Tensor
 
     @classmethod
-    def start(cls, W: Tensor, n_tasks: int) -> "SteppedLayer":
+    def start(cls, W: Tensor, n_tasks: int) -> "LowRankLayer":
         """Before the first step. W: [R, in, out]."""
         R, n_in, n_out = W.shape
         return cls(W, W.new_empty(R, n_tasks, 0, n_in), W.new_empty(R, n_tasks, 0, n_out))
@@ -31,13 +31,17 @@ class SteppedLayer:
         """x W_t. x: [R, T, N, in] -> [R, T, N, out]."""
         return _product(x, self.W, self.X, self.C)
 
-    def back(self, y: Tensor) -> Tensor:
+    def backward(self, y: Tensor) -> Tensor:
         """y W_tᵀ. y: [R, T, N, out] -> [R, T, N, in]."""
         return _product(y, self.W.mT, self.C, self.X)
 
-    def step(self, x: Tensor, change: Tensor) -> "SteppedLayer":
-        """After a step down. x: [R, T, s, in]; change: minus rate times the gradient of the outputs, [R, T, s, out]."""
-        return SteppedLayer(self.W, torch.cat([self.X, x], dim=2), torch.cat([self.C, change], dim=2))
+    def step(self, x: Tensor, change: Tensor) -> "LowRankLayer":
+        """After a gradient step. x: [R, T, s, in]; change: minus rate times the gradient of outputs, [R, T, s, out]."""
+        return LowRankLayer(self.W, torch.cat([self.X, x], dim=2), torch.cat([self.C, change], dim=2))
+
+    def weight(self, replica: int, task: int) -> Tensor:
+        """The weight of one task: [in, out]."""
+        return self.W[replica] + self.X[replica, task].mT @ self.C[replica, task]
 
 
 def _product(x: Tensor, W: Tensor, X: Tensor, C: Tensor) -> Tensor:

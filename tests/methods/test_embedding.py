@@ -5,9 +5,8 @@ import pytest
 import torch
 
 from oddshot.errors import InputError
-from oddshot.methods.embedded import EmbeddedConfig
-from oddshot.methods.r2d2 import R2D2Config, solve_ridge
-from oddshot.methods.svdd import SVDDConfig
+from oddshot.methods.embedding import EmbeddingConfig, R2D2Config, SVDDConfig
+from oddshot.model.ridge import solve_ridge
 from tests import references
 from tests.methods.samples import build, loss_of_weights, pick, random_rows
 
@@ -83,7 +82,7 @@ def test_ridge_and_the_ten_nearest_of_normal_and_unlabelled_rows(n_unlabelled):
     support, query = random_rows(3), random_rows(4).joined()
     unlabelled = random_rows(5, n_normal=n_unlabelled).normal
     method = build("ridge+nearest")
-    scores, without = method.adapt_with(support, unlabelled)(query), method.adapt(support)(query)
+    scores, without = method.adapt(support, unlabelled)(query), method.adapt(support)(query)
     for place in np.ndindex(2, 3, query.shape[2]):
         r, t, _ = place
         x = query[place]
@@ -172,7 +171,7 @@ def test_ridge_of_huge_rows_keeps_its_factor():
 @pytest.mark.parametrize("wrong", [{"units": 0}, {"layers": 0}, {"dropout": 1.0}, {"dropout": float("nan")}])
 def test_wrong_settings_are_refused(wrong):
     with pytest.raises(InputError, match=next(iter(wrong))):
-        EmbeddedConfig(**wrong)
+        EmbeddingConfig(**wrong)
 
 
 def test_wrong_settings_of_svdd_are_refused():

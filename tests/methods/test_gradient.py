@@ -7,8 +7,7 @@ from torch.utils._pytree import tree_leaves
 
 from oddshot.errors import InputError
 from oddshot.methods.contract import LabelledRows
-from oddshot.methods.ft import FTConfig
-from oddshot.methods.maml import MAMLConfig
+from oddshot.methods.gradient import FTConfig, MAMLConfig
 from oddshot.model.auc import smooth_auc
 from oddshot.model.networks import drop
 from tests.methods.samples import build, loss_of_weights, pick, random_rows
@@ -82,7 +81,7 @@ def test_maml_is_gradient_descent_on_each_support_to_the_second_order(layers, st
     method = build("maml", layers=layers, inner_steps=steps, inner_learning_rate=0.1, dropout=dropout)
     support, query = random_rows(3), random_rows(4)
     method.train()
-    method.set_noise(torch.Generator().manual_seed(0))
+    method.set_dropout_noise(torch.Generator().manual_seed(0))
     masks = draw_masks(method, torch.Generator().manual_seed(0), 7, 7)
     scores = method.adapt(support)(query.joined())
     for r in range(2):
@@ -147,7 +146,7 @@ def test_adapting_improves_the_support(name):
 def test_dropout_changes_the_steps_of_maml_in_training_only():
     method, support, query = build("maml", dropout=0.5), random_rows(10), random_rows(11).joined()
     calm = method.adapt(support)(query)
-    method.set_noise(torch.Generator().manual_seed(0))
+    method.set_dropout_noise(torch.Generator().manual_seed(0))
     torch.testing.assert_close(method.adapt(support)(query), calm)
     method.train()
     assert not torch.allclose(method.adapt(support)(query), calm)
@@ -156,9 +155,8 @@ def test_dropout_changes_the_steps_of_maml_in_training_only():
 def test_while_it_trains_ft_is_ssvdd():
     ft, ssvdd, support, query = build("ft"), build("ssvdd"), random_rows(12), random_rows(13)
     torch.testing.assert_close(ft.loss(support, query), ssvdd.loss(support, query))
-    ft.set_noise(torch.Generator())
-    torch.testing.assert_close(ft.adapt(support)(query.normal), ssvdd.adapt(support)(query.normal))
-    ft.set_noise(None)
+    with ft.being_trained(torch.Generator()):
+        torch.testing.assert_close(ft.adapt(support)(query.normal), ssvdd.adapt(support)(query.normal))
     assert not torch.allclose(ft.adapt(support)(query.normal), ssvdd.adapt(support)(query.normal))
 
 

@@ -1,0 +1,205 @@
+"""One task that a model has adapted to: how its rows are encoded, scored and decided on.
+
+Every face (command line, detector, app, service) is thin over `AdaptedTask`: a row is encoded once, and scored and
+decided on in one place.
+"""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy.special import expit
+from torch import Tensor
+
+from oddshot.adapted.chunks import as_tensor, score_in_chunks
+from oddshot.adapted.explanation import Explanation, column_contributions, column_orders, nearest_rows
+from oddshot.adapted.result import ScoredRows
+from oddshot.adapted.suggestion import suggest_rows
+from oddshot.data.encoding import Encoding
+from oddshot.data.tables.frames import take_rows
+from oddshot.data.task import ANOMALY, NORMAL, UNLABELLED
+from oddshot.decisions.calibration import Decision, FixedThreshold, check_rate
+from oddshot.decisions.evidence import gather_evidence
+from oddshot.decisions.familiarity import WARNING_SHARE, FamiliarityResult
+from oddshot.errors import InputError
+from oddshot.methods.compiled import CompiledScore
+from oddshot.methods.contract import LabelledRows, Score
+from oddshot.storage.model_file import Model
+
+MAX_UNLABELLED = 1000  # rows that a task is adapted with
+
+EncodedRows = NDArray[np.float32]
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+
+class NoCalibration(InputError, AttributeError):
+    """A model without calibration has no probabilities. An AttributeError, so that hasattr tells scikit-learn so."""
+
+
+@dataclass(frozen=True, eq=False)
+class AdaptedTask:
+    """A model adapted to the rows of one task.
+
+    support: [n, attributes], the labelled rows, encoded, with their labels [n] (1 = anomaly, 0 = normal). row_numbers:
+    [n], how the caller counts them. threshold: the score above which a row is an anomaly. familiarity: whether the
+    model knows such tasks, None where it cannot tell.
+    """
+
+    model: Model
+    encoding: Encoding
+    score: Score
+    support: EncodedRows
+    labels: NDArray[np.int8]
+    row_numbers: IntArray
+    decision: Decision
+    threshold: float
+    familiarity: FamiliarityResult | None
+
+    @classmethod
+    def from_table(
+        cls, model: Model, X: Any, labels: NDArray[np.int8], false_positive_rate: float | None = None
+    ) -> "AdaptedTask":
+        """Adapt to rows as people have them.
+
+        X: an array [n, M] or an Arrow table of n rows. labels: [n], 1 = anomaly, 0 = normal, -1 = unlabelled.
+        """
+        check_labels(labels)
+        labelled, others = np.flatnonzero(labels != UNLABELLED), sample_unlabelled(labels)
+        parts = [take_rows(X, labelled)] + ([take_rows(X, others)] if len(others) else [])
+        encoding = model.encoding or Encoding.fit(parts)
+        support = encoding.transform(parts[0], where="support")
+        unlabelled = None
+        if model.method.uses_unlabelled and len(others):
+            unlabelled = encoding.transform(parts[1], where="unlabelled rows")
+        return cls.from_encoded(
+            model, encoding, support, labels[labelled], labelled, unlabelled, false_positive_rate=false_positive_rate
+        )
+
+    @classmethod
+    @torch.no_grad()
+    def from_encoded(
+        cls,
+        model: Model,
+        encoding: Encoding,
+        support: EncodedRows,
+        labels: NDArray[np.int8],
+        row_numbers: IntArray,
+        unlabelled: EncodedRows | None = None,
+        *,
+        false_positive_rate: float | None = None,
+    ) -> "AdaptedTask":
+        """Adapt to rows that are encoded already. unlabelled: [u, attributes], or None for none."""
+        method, rate = model.method.eval(), check_rate(false_positive_rate)
+        if rate is not None:
+            require_calibration(model, "false_positive_rate")
+        normal, anomaly = (as_tensor(support[labels == label], method.device) for label in (NORMAL, ANOMALY))
+        rows = LabelledRows(normal, anomaly)
+        others = as_tensor(unlabelled, method.device) if unlabelled is not None and method.uses_unlabelled else None
+        score = method.adapt(rows, others)
+        decision, familiarity = _decide(model, score, rows, others)
+        threshold = decision.threshold(rate)
+        return cls(model, encoding, score, support, labels, row_numbers, decision, threshold, familiarity)
+
+    @cached_property
+    def compiled(self) -> CompiledScore:
+        """The score in its cheapest form."""
+        return self.score.compiled()
+
+    @property
+    def notice(self) -> str:
+        """What a person should know of this task, or nothing."""
+        if self.familiarity is None or self.familiarity.share >= WARNING_SHARE:
+            return ""
+        return (
+            f"the model knows no such task: the support lies {self.familiarity.distance:.1f} times as far from the "
+            "training tasks as is usual for new ones; its scores may tell little"
+        )
+
+    def encode(self, X: Any, where: str, first_row: int = 1) -> EncodedRows:
+        """Rows as the score takes them: [n, attributes]. where, first_row: how messages call the rows."""
+        return self.encoding.transform(X, where, first_row)
+
+    def score_encoded(self, rows: EncodedRows) -> FloatArray:
+        """Scores of encoded rows, higher = more anomalous: [n, attributes] -> [n]."""
+        return score_in_chunks(self.compiled, rows, self.model.method.device)
+
+    def decide(self, scores: FloatArray, threshold: float | None = None) -> ScoredRows:
+        """Scores with probabilities and decisions, at the task's own threshold or at another one."""
+        return ScoredRows.decide(scores, self.decision, self.threshold if threshold is None else threshold)
+
+    def at_rate(self, false_positive_rate: float | None) -> "AdaptedTask":
+        """The same task with the threshold for another false-positive rate; None for the default threshold."""
+        rate = check_rate(false_positive_rate)
+        if rate is not None:
+            require_calibration(self.model, "false_positive_rate")
+        return replace(self, threshold=self.decision.threshold(rate))
+
+    def project(self, rows: EncodedRows) -> FloatArray:
+        """Encoded rows in the projected space, relative to the centre (Fig. 2c): [n, K], K = 0 without such a space."""
+        with torch.no_grad():
+            projected: FloatArray = self.score.project(as_tensor(rows, self.model.method.device))[0, 0].cpu().numpy()
+        return projected
+
+    def explain(self, rows: EncodedRows, neighbours: int = 5) -> Explanation:
+        """Why encoded rows have their scores: what each column adds, and the nearest labelled rows."""
+        near, distances = nearest_rows(rows, self.support, min(neighbours, len(self.support)))
+        normal = np.flatnonzero(self.labels == NORMAL)
+        baseline = normal[nearest_rows(rows, self.support[normal], 1)[0][:, 0]]
+        encoders = self.encoding.encoders
+        ends = np.cumsum([0, *(len(encoder.names) for encoder in encoders)]).tolist()
+        groups = [slice(*pair) for pair in pairwise(ends)]
+        added, score, start = column_contributions(
+            self.score_encoded, rows, self.support[baseline], groups, column_orders(len(groups))
+        )
+        names, numbers = tuple(encoder.name for encoder in encoders), self.row_numbers
+        return Explanation(names, added, score, start, numbers[baseline], numbers[near], distances)
+
+    def suggest(self, rows: EncodedRows, scores: FloatArray, n: int) -> IntArray:
+        """Which n of these encoded rows, whose scores are known, to label next, the most useful first."""
+        p = self.decision.probability(scores)
+        if p is None:  # as certain as a score is far from the threshold, relative to the other scores
+            beyond = scores - self.threshold
+            p = expit(beyond / (float(np.median(np.abs(beyond))) or 1.0))
+        return suggest_rows(rows, p, self.support, n)
+
+
+def check_labels(labels: NDArray[np.int8]) -> None:
+    """Refuse a support without a normal row."""
+    if not (labels == NORMAL).any():
+        raise InputError(
+            f"the support has only one class: {int((labels == ANOMALY).sum())} anomalies and no normal row; "
+            "at least one row labelled normal is needed"
+        )
+
+
+def require_calibration(model: Model, purpose: str) -> None:
+    """Refuse what needs a calibration if the model has none."""
+    if model.calibration is None:
+        raise NoCalibration(f"{purpose} needs a calibration, and the model has none; train it again")
+
+
+def sample_unlabelled(labels: NDArray[np.int8]) -> IntArray:
+    """Which unlabelled rows a task is adapted with: all, or MAX_UNLABELLED drawn with a fixed seed."""
+    rows = np.flatnonzero(labels == UNLABELLED)
+    if len(rows) <= MAX_UNLABELLED:
+        return rows
+    chosen: IntArray = np.sort(np.random.default_rng(0).choice(rows, MAX_UNLABELLED, replace=False))
+    return chosen
+
+
+def _decide(
+    model: Model, score: Score, support: LabelledRows, unlabelled: Tensor | None
+) -> tuple[Decision, FamiliarityResult | None]:
+    """What the scores of this task mean, and whether the model knows such tasks."""
+    low, high = (float(end[0, 0]) for end in score.span(support))
+    fixed = FixedThreshold(low + model.threshold * (high - low))
+    if model.calibration is None and model.familiarity is None:
+        return fixed, None
+    evidence = gather_evidence(score, support, unlabelled)
+    familiarity = None if model.familiarity is None else model.familiarity.judge(evidence)
+    return fixed if model.calibration is None else model.calibration.decide(evidence), familiarity
