@@ -231,7 +231,7 @@ def test_wrong_tables_are_one_sentence_and_the_open_one_stays(labelled, case):
 
 
 def test_a_table_that_is_too_large_is_refused():
-    client = make_client(most_bytes=1000)
+    client = make_client(max_upload_bytes=1000)
     refused(client.put("/api/table", content=b"a,b\n" + b"1,2\n" * 1000), 413, "larger than")
     chunks = (b"1,2\n" * 50 for _ in range(50))  # of unknown length
     refused(client.put("/api/table", content=chunks), 413, "larger than")

@@ -24,8 +24,8 @@ from oddshot.app.workspace import Workspace
 from oddshot.data.task import ANOMALY, NORMAL
 from oddshot.errors import InputError
 from oddshot.storage.model_file import Model
-from oddshot.web.answers import JsonAnswer
-from oddshot.web.guard import PAGE
+from oddshot.web.responses import JsonResponse
+from oddshot.web.security import PAGE_POLICY, AccessRules
 from oddshot.web.serving import build_app
 
 STATIC = Path(__file__).with_name("static")
@@ -56,8 +56,8 @@ class ColumnsBody(_Body):
     left_out: list[str]
 
 
-def make_app(model: Model, folder: Path | None, host: str, most_bytes: int) -> FastAPI:
-    """The whole app. folder: where labels are kept. most_bytes: of an uploaded file."""
+def make_app(model: Model, folder: Path | None, host: str, max_upload_bytes: int) -> FastAPI:
+    """The whole app. folder: where labels are kept. max_upload_bytes: of an uploaded file."""
     workspace = Workspace(model, folder)
 
     @asynccontextmanager
@@ -66,16 +66,15 @@ def make_app(model: Model, folder: Path | None, host: str, most_bytes: int) -> F
         await run_in_threadpool(workspace.close)
 
     app = build_app(
-        "oddshot",
         "Label a few rows.",
-        host=host,
-        most_bytes=most_bytes,
-        policy=PAGE,
+        AccessRules(host),
+        max_body_bytes=max_upload_bytes,
+        policy=PAGE_POLICY,
         openapi_url=None,
         lifespan=lifespan,
     )
     for add in (_add_tables, _add_views, _add_labels, _add_exports):
-        router = APIRouter(prefix="/api", default_response_class=JsonAnswer)
+        router = APIRouter(prefix="/api", default_response_class=JsonResponse)
         add(router, workspace)
         app.include_router(router)
     app.mount("/", StaticFiles(directory=STATIC, html=True))
@@ -179,7 +178,7 @@ def _add_exports(router: APIRouter, workspace: Workspace) -> None:
     def labels_json() -> Response:
         now = workspace.current
         content = {"table": now.sheet.name, "rows": len(now.sheet), "labels": now.labels.to_json()}
-        return JsonAnswer(content, headers=_as_file("labels.json"))
+        return JsonResponse(content, headers=_as_file("labels.json"))
 
     @router.get("/export/labels.csv")
     def labels_csv() -> Response:

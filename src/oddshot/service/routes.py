@@ -20,7 +20,8 @@ from oddshot.service.openapi import describe
 from oddshot.service.requests import ARROW, Wanted, media_type, read_adapt, read_score
 from oddshot.service.store import Store, StoreError
 from oddshot.storage.model_file import Model
-from oddshot.web.answers import JsonAnswer, refuse
+from oddshot.web.responses import JsonResponse, error_response
+from oddshot.web.security import AccessRules
 from oddshot.web.serving import build_app
 
 DESCRIPTION = "Finds anomalies in a new task from a handful of labels: adapt to its support, then score its rows."
@@ -48,13 +49,10 @@ def build_service(
         engine.close()
 
     app = build_app(
-        "oddshot",
         DESCRIPTION,
-        host=host,
-        token=token,
-        most_bytes=limits.most_bytes,
-        most_at_once=AT_ONCE * limits.most_bytes,
-        open_paths=("/healthz",),
+        AccessRules(host, token, open_paths=("/healthz",)),
+        max_body_bytes=limits.most_bytes,
+        max_total_body_bytes=AT_ONCE * limits.most_bytes,
         on_request=engine.metrics.on_request,
         lifespan=lifespan,
     )
@@ -76,7 +74,7 @@ def _add_work(app: FastAPI, engine: Engine) -> None:
     @app.post("/v1/adapt")
     async def adapt(request: Request) -> Response:
         support = await read(request, read_adapt)
-        return JsonAnswer((await engine.adapt(support, keep=True)).summary)
+        return JsonResponse((await engine.adapt(support, keep=True)).summary)
 
     @app.post("/v1/score")
     async def score(request: Request) -> Response:
@@ -90,21 +88,21 @@ def _add_work(app: FastAPI, engine: Engine) -> None:
         scores = await engine.score(adapted, wanted.rows)
         if ARROW in request.headers.get("accept", ""):
             return Response(to_ipc(_table(adapted, scores)), media_type=ARROW)
-        return JsonAnswer(_content(adapted, scores))
+        return JsonResponse(_content(adapted, scores))
 
     @app.exception_handler(StoreError)
     async def of_store(_: Request, error: StoreError) -> Response:
-        return refuse(503, f"the store cannot be used now: {error}", {"retry-after": "5"})
+        return error_response(503, f"the store cannot be used now: {error}", {"retry-after": "5"})
 
 
 def _add_facts(app: FastAPI, engine: Engine) -> None:
     @app.get("/v1/model")
     async def model() -> Response:
-        return JsonAnswer({"version": app.version, **engine.facts()})
+        return JsonResponse({"version": app.version, **engine.facts()})
 
     @app.get("/healthz")
     async def health() -> Response:
-        return JsonAnswer({"status": "ok"})
+        return JsonResponse({"status": "ok"})
 
     @app.get("/metrics")
     async def metrics() -> Response:

@@ -25,7 +25,7 @@ from oddshot.storage.model_file import load_model
 from oddshot.universal.shipped import load_universal
 from oddshot.web.address import listen, url_of
 from oddshot.web.logs import LOGGER, log_to_stderr
-from oddshot.web.serving import GRACE_SECONDS, make_server, serve
+from oddshot.web.serving import MAX_SHUTDOWN_SECONDS, make_server, serve
 
 _SPAWN = multiprocessing.get_context("spawn")  # a fork would copy locks that other threads hold
 
@@ -94,7 +94,7 @@ def _supervise(
                 running[number] = start(number)
     for process in running:
         process.terminate()
-    deadline = time.monotonic() + GRACE_SECONDS + 5
+    deadline = time.monotonic() + MAX_SHUTDOWN_SECONDS + 5
     for process in running:
         process.join(max(deadline - time.monotonic(), 0.1))
         process.kill()
