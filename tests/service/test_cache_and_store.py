@@ -1,4 +1,4 @@
-"""Detectors are kept: a bounded number, for a time, and with a store through every restart."""
+"""Detectors in memory and on disk: limits, time to live, restarts, and a store that cannot be used."""
 
 import json
 import os
@@ -14,11 +14,12 @@ import httpx
 import numpy as np
 import pytest
 
-from oddshot import InputError
-from oddshot.service.adapted import Cache, adapt
-from oddshot.service.limits import Limits
+from oddshot.errors import CapacityError, FileError, ModelFileError
+from oddshot.service import store as store_module
+from oddshot.service.cache import DetectorCache, adapt
+from oddshot.service.limits import ServiceLimits
 from oddshot.service.rows import rows_from_json
-from oddshot.service.store import Store, StoreError
+from oddshot.service.store import DetectorStore, StoreError
 from oddshot.service.support import make_support
 from oddshot.universal.shipped import load_universal
 from tests.fleets import labels, mixed, numbers, small_model
@@ -27,18 +28,18 @@ from tests.web.servers import running
 
 
 def support(seed=1, n=12, limits=None):
-    limits = limits or Limits()
+    limits = limits or ServiceLimits()
     rows = rows_from_json(numbers(seed, n).tolist(), NAMES, limits, "rows")
     return make_support(rows, labels(n), None, limits)
 
 
-def entry(name, size=0):
-    return SimpleNamespace(name=name, used=0.0, size=size)
+def entry(detector_id, n_bytes=0):
+    return SimpleNamespace(id=detector_id, last_used=0.0, n_bytes=n_bytes)
 
 
 class TestCache:
     def test_the_least_recently_used_goes_first(self):
-        cache = Cache(Limits(most_detectors=3))
+        cache = DetectorCache(ServiceLimits(max_cached_detectors=3))
         for name in "abc":
             cache.put(entry(name))
         cache.get("a")
@@ -48,7 +49,7 @@ class TestCache:
 
     def test_time_to_live_counts_from_the_last_use(self):
         clock = [0.0]
-        cache = Cache(Limits(seconds_kept=10), now=lambda: clock[0])
+        cache = DetectorCache(ServiceLimits(time_to_live_seconds=10), clock=lambda: clock[0])
         cache.put(entry("a"))
         cache.put(entry("b"))
         clock[0] = 9.0
@@ -61,7 +62,7 @@ class TestCache:
         assert len(cache) == 1
 
     def test_bounded_in_bytes(self):
-        cache = Cache(Limits(most_detector_bytes=100))
+        cache = DetectorCache(ServiceLimits(max_cached_bytes=100))
         for name in "abc":
             cache.put(entry(name, 40))
         cache.put(entry("c", 40))
@@ -74,11 +75,11 @@ class TestCache:
 
 class TestStore:
     def test_what_was_put_comes_back(self, tmp_path):
-        first = Store(tmp_path / "s", Limits())
+        first = DetectorStore(tmp_path / "s", ServiceLimits())
         one = support()
-        name = one.name("m")
+        name = one.detector_id("m")
         first.put(name, "m", one)
-        second = Store(tmp_path / "s", Limits())  # two services may share it
+        second = DetectorStore(tmp_path / "s", ServiceLimits())  # two services may share it
         found = second.get(name, "m")
         assert found.table.equals(one.table)
         np.testing.assert_array_equal(found.labels, one.labels)
@@ -87,60 +88,60 @@ class TestStore:
         assert oct((tmp_path / "s").stat().st_mode)[-3:] == "600"
 
     def test_scores_are_the_same_bit_by_bit(self, tmp_path):
-        limits, model = Limits(), load_universal()
+        limits, model = ServiceLimits(), load_universal()
         content = mixed_support()
         rows = rows_from_json(content["rows"], None, limits, "rows")
         one = make_support(rows, labels(20), None, limits)
-        store = Store(tmp_path / "s", limits)
-        store.put(one.name("m"), "m", one)
-        again = store.get(one.name("m"), "m")
+        store = DetectorStore(tmp_path / "s", limits)
+        store.put(one.detector_id("m"), "m", one)
+        again = store.get(one.detector_id("m"), "m")
         new = rows_from_json(records(mixed(5)), None, limits, "rows").table()
         scores = [adapt(model, part, "n").detector.score_samples(new) for part in (one, again)]
         np.testing.assert_array_equal(*scores)
 
     def test_only_the_unlabelled_rows_that_are_used_are_kept(self):
         y = np.where(np.arange(5000) < 6, labels(5000), -1).astype(np.int8)
-        rows = rows_from_json(numbers(1, 5000).tolist(), NAMES, Limits(), "rows")
-        assert len(make_support(rows, y, None, Limits()).labels) == 1006
+        rows = rows_from_json(numbers(1, 5000).tolist(), NAMES, ServiceLimits(), "rows")
+        assert len(make_support(rows, y, None, ServiceLimits()).labels) == 1006
 
     def test_bounded_in_number_and_time(self, tmp_path, monkeypatch):
-        store = Store(tmp_path / "s", Limits(most_stored=3, seconds_kept=100))
+        store = DetectorStore(tmp_path / "s", ServiceLimits(max_stored_detectors=3, time_to_live_seconds=100))
         supports = [support(seed) for seed in range(6)]
         now = [1000.0]
         monkeypatch.setattr("oddshot.service.store.time", SimpleNamespace(time=lambda: now[0]))
         for one in supports[:4]:
             now[0] += 1
-            store.put(one.name("m"), "m", one)
+            store.put(one.detector_id("m"), "m", one)
         assert len(store) == 3
-        assert store.get(supports[0].name("m"), "m") is None
+        assert store.get(supports[0].detector_id("m"), "m") is None
         now[0] += 99
-        store.touch(supports[3].name("m"))
+        store.mark_used(supports[3].detector_id("m"))
         now[0] += 50
-        assert store.get(supports[2].name("m"), "m") is None
-        store.put(supports[4].name("m"), "m", supports[4])
+        assert store.get(supports[2].detector_id("m"), "m") is None
+        store.put(supports[4].detector_id("m"), "m", supports[4])
         assert len(store) == 2
-        assert store.get(supports[3].name("m"), "m") is not None
+        assert store.get(supports[3].detector_id("m"), "m") is not None
 
     def test_bounded_in_bytes(self, tmp_path):
-        store = Store(tmp_path / "s", Limits(most_stored_bytes=300_000))
+        store = DetectorStore(tmp_path / "s", ServiceLimits(max_stored_bytes=300_000))
         for seed in range(60):
-            one = support(seed, 400, Limits(most_labelled=1000))
-            store.put(one.name("m"), "m", one)
+            one = support(seed, 400, ServiceLimits(max_labelled_rows=1000))
+            store.put(one.detector_id("m"), "m", one)
         assert 5 < len(store) < 40
-        assert store.get(one.name("m"), "m") is not None
+        assert store.get(one.detector_id("m"), "m") is not None
         assert (tmp_path / "s").stat().st_size < 500_000
 
     def test_an_altered_support_is_not_used(self, tmp_path):
-        store, one = Store(tmp_path / "s", Limits()), support()
-        store.put(one.name("m"), "m", one)
+        store, one = DetectorStore(tmp_path / "s", ServiceLimits()), support()
+        store.put(one.detector_id("m"), "m", one)
         with sqlite3.connect(tmp_path / "s") as connection:
             connection.execute("UPDATE detectors SET rate = 0.5")
-        assert store.get(one.name("m"), "m") is None
+        assert store.get(one.detector_id("m"), "m") is None
         with sqlite3.connect(tmp_path / "s") as connection:
             connection.execute("UPDATE detectors SET rate = NULL, rows = x'00'")
-        assert store.get(one.name("m"), "m") is None
+        assert store.get(one.detector_id("m"), "m") is None
 
-    def test_files_that_are_no_store(self, tmp_path):
+    def test_files_that_are_not_a_store(self, tmp_path):
         (tmp_path / "text").write_text("no database" * 100)
         with sqlite3.connect(tmp_path / "other") as connection:
             connection.execute("CREATE TABLE x (y)")
@@ -148,32 +149,37 @@ class TestStore:
             connection.executescript(
                 f"PRAGMA application_id = {0x0DD5E4E}; CREATE TABLE x (y); PRAGMA user_version = 9"
             )
-        for name, reason in (
-            ("text", "not a database"),
-            ("other", "of another program"),
-            ("newer", "has version 9"),
-            ("no/folder", "no folder"),
-            (".", "Is a directory"),
+        for name, reason, error in (
+            ("text", "not a database", ModelFileError),
+            ("other", "of another program", ModelFileError),
+            ("newer", "has version 9", ModelFileError),
+            ("no/folder", "no folder", FileError),
+            (".", "Is a directory", FileError),
         ):
-            with pytest.raises(InputError, match=reason) as caught:
-                Store(tmp_path / name, Limits())
+            with pytest.raises(error, match=reason) as caught:
+                DetectorStore(tmp_path / name, ServiceLimits())
             assert "\n" not in str(caught.value)
 
-    def test_a_lock_of_another_program_is_told(self, tmp_path, monkeypatch):
-        store, one = Store(tmp_path / "s", Limits()), support()
+    def test_a_full_disk(self, tmp_path, monkeypatch):
+        monkeypatch.setattr(store_module, "_SCHEMA", f"PRAGMA max_page_count = 1; {store_module._SCHEMA}")
+        with pytest.raises(CapacityError, match="database or disk is full"):
+            DetectorStore(tmp_path / "s", ServiceLimits())
+
+    def test_a_lock_of_another_program(self, tmp_path):
+        store, one = DetectorStore(tmp_path / "s", ServiceLimits()), support()
         store._connection.execute("PRAGMA busy_timeout = 10")
         other = sqlite3.connect(tmp_path / "s", isolation_level=None)
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(StoreError, match="locked"):
-            store.put(one.name("m"), "m", one)
+            store.put(one.detector_id("m"), "m", one)
         other.execute("ROLLBACK")
-        store.put(one.name("m"), "m", one)
+        store.put(one.detector_id("m"), "m", one)
 
 
 def test_a_full_cache_is_refilled_from_the_store(tmp_path):
-    limits = Limits(most_detectors=2)
+    limits = ServiceLimits(max_cached_detectors=2)
     with (
-        running(service(limits=limits, store=Store(tmp_path / "s", limits))) as url,
+        running(service(limits=limits, store=DetectorStore(tmp_path / "s", limits))) as url,
         httpx.Client(base_url=url, timeout=30) as client,
     ):
         names = [adapted(client, {**number_support(), "rows": numbers(seed, 12).tolist()}) for seed in (1, 2, 3, 4)]
@@ -183,11 +189,14 @@ def test_a_full_cache_is_refilled_from_the_store(tmp_path):
         text = client.get("/metrics").text
     assert "oddshot_detectors 2" in text
     assert "oddshot_adaptations_total 4" in text
-    assert "oddshot_restored_total 0" not in text
+    assert "oddshot_restored_total 8" in text  # in turn, each of the four was dropped before it was used again
 
 
-def test_without_a_store_a_full_cache_forgets():
-    with running(service(limits=Limits(most_detectors=1))) as url, httpx.Client(base_url=url, timeout=30) as client:
+def test_without_a_store_a_dropped_detector_is_unknown():
+    with (
+        running(service(limits=ServiceLimits(max_cached_detectors=1))) as url,
+        httpx.Client(base_url=url, timeout=30) as client,
+    ):
         first = adapted(client)
         adapted(client, {**number_support(), "rows": numbers(9, 12).tolist()})
         answer = post_json(client, "/v1/score", {"id": first, "columns": NAMES, "rows": [[0.1, 0.2, 0.3]]})
@@ -195,17 +204,37 @@ def test_without_a_store_a_full_cache_forgets():
 
 
 def test_a_store_of_another_model_is_left_alone(tmp_path):
-    limits = Limits()
-    with running(service(store=Store(tmp_path / "s", limits))) as url, httpx.Client(base_url=url, timeout=30) as client:
+    limits = ServiceLimits()
+    with (
+        running(service(store=DetectorStore(tmp_path / "s", limits))) as url,
+        httpx.Client(base_url=url, timeout=30) as client,
+    ):
         name = adapted(client)
     with (
-        running(service(small_model(), store=Store(tmp_path / "s", limits))) as url,
+        running(service(small_model(), store=DetectorStore(tmp_path / "s", limits))) as url,
         httpx.Client(base_url=url) as client,
     ):
         assert post_json(client, "/v1/score", {"id": name, "rows": [{"a": 1}]}).status_code == 404
-    with running(service(store=Store(tmp_path / "s", limits))) as url, httpx.Client(base_url=url, timeout=30) as client:
+    with (
+        running(service(store=DetectorStore(tmp_path / "s", limits))) as url,
+        httpx.Client(base_url=url, timeout=30) as client,
+    ):
         content = {"id": name, "columns": NAMES, "rows": [[0.1, 0.2, 0.3]]}
         assert post_json(client, "/v1/score", content).status_code == 200
+
+
+def test_a_locked_store_is_a_503(tmp_path):
+    store = DetectorStore(tmp_path / "s", ServiceLimits())
+    store._connection.execute("PRAGMA busy_timeout = 10")
+    other = sqlite3.connect(tmp_path / "s", isolation_level=None)
+    with running(service(store=store)) as url, httpx.Client(base_url=url, timeout=30) as client:
+        other.execute("BEGIN IMMEDIATE")
+        answer = post_json(client, "/v1/adapt", number_support())
+        assert answer.status_code == 503
+        assert answer.json() == {"error": "the store cannot be used now: database is locked"}
+        assert answer.headers["retry-after"] == "5"
+        other.execute("ROLLBACK")
+        assert post_json(client, "/v1/adapt", number_support()).status_code == 200
 
 
 def start(tmp_path, port):
