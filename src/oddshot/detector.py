@@ -24,8 +24,8 @@ from oddshot.adapted.onnx_export import write_onnx
 from oddshot.adapted.suggestion import choose_rows
 from oddshot.data.encoding import Encoding
 from oddshot.data.files import write_bytes
-from oddshot.data.tables.frames import as_table
-from oddshot.data.tables.stacking import stack
+from oddshot.data.tables.concatenation import concat_tables
+from oddshot.data.tables.conversion import as_table
 from oddshot.data.task import ANOMALY, NORMAL, UNLABELLED
 from oddshot.decisions.calibration import Calibration, Decision, check_rate
 from oddshot.decisions.evidence import gather_evidence
@@ -151,7 +151,7 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         near, distances = nearest(rows, self._support, min(neighbours, len(self._support)))
         normal = np.flatnonzero(self._support_labels == NORMAL)
         baseline = normal[nearest(rows, self._support[normal], 1)[0][:, 0]]
-        ends = np.cumsum([0, *(len(encoder.names) for encoder in self.encoding_.encoders)]).tolist()
+        ends = np.cumsum([0, *(len(encoder.attribute_names) for encoder in self.encoding_.encoders)]).tolist()
         groups = [slice(*pair) for pair in pairwise(ends)]
         added, score, start = contributions(
             self.score_encoded, rows, self._support[baseline], groups, fixed_orders(len(groups))
@@ -192,7 +192,7 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 "(train --method eigen)"
             )
         rows = np.random.default_rng(0).normal(size=(1000, self.encoding_.n_attributes)).astype(np.float32)
-        facts = {"threshold": repr(self.threshold_), "attributes": json.dumps(self.encoding_.names)}
+        facts = {"threshold": repr(self.threshold_), "attributes": json.dumps(self.encoding_.attribute_names)}
         write_onnx(path, self._folded, facts, rows, self.score_encoded(rows))
 
     def save(self, path: str | Path) -> None:
@@ -311,7 +311,7 @@ def load_detector(path: str | Path) -> FewShotDetector:
         detector = FewShotDetector(fitted.model, fitted.false_positive_rate)
         others = np.full(len(fitted.unlabelled), UNLABELLED, np.int8)
         parts = [fitted.labelled, fitted.unlabelled]
-        X = stack(parts) if _is_table(fitted.labelled) else np.concatenate(parts)
+        X = concat_tables(parts) if _is_table(fitted.labelled) else np.concatenate(parts)
         detector.fit(X, np.append(fitted.labels, others))
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from None

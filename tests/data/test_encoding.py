@@ -121,7 +121,7 @@ def test_agrees_with_loops(data: tuple[dict[str, str], list[dict[str, Cells]]]) 
     assert encoding.kinds == kinds
     ours = encoding.transform(query)
     assert ours.dtype == np.float32
-    assert ours.shape[1] == encoding.n_attributes == len(encoding.names)
+    assert ours.shape[1] == encoding.n_attributes == len(encoding.attribute_names)
     np.testing.assert_allclose(ours, reference(kinds, train, query), rtol=1e-5, atol=1e-5)
 
 
@@ -316,7 +316,7 @@ def test_names_of_attributes() -> None:
         "when": ["2024-01-31 12:00", "2024-02-01 13:00"],
         "day": ["2024-01-01", "2024-01-08"],
     }
-    assert Encoding.fit([table]).names == (
+    assert Encoding.fit([table]).attribute_names == (
         *("temp", "temp missing", "colour=blue", "colour=red"),
         *("when", "when hour sin", "when hour cos", "when weekday sin", "when weekday cos", "day"),
     )
@@ -328,7 +328,7 @@ def test_names_of_attributes() -> None:
 def test_rare_categories_share_an_attribute() -> None:
     cells = [f"c{i:02}" for i in range(40) for _ in range(40 - i)]
     encoding = Encoding.fit([{"c": cells}])
-    assert encoding.names == (*(f"c=c{i:02}" for i in range(32)), "c other")
+    assert encoding.attribute_names == (*(f"c=c{i:02}" for i in range(32)), "c other")
     rows = encoding.transform({"c": ["c00", "c39", "unseen", None]})
     assert (rows[0] > 0).tolist() == [True] + [False] * 32
     assert (rows[1] > 0).tolist() == [False] * 32 + [True]
@@ -388,7 +388,7 @@ def test_arrays_and_tables_agree(dtype: type) -> None:
     tables = [pa.table({f"x{j}": array[:, j] for j in range(4)}) for array in arrays]
     by_array, by_table = Encoding.fit(arrays), Encoding.fit(tables)
     assert by_array.columns == by_table.columns == ("x0", "x1", "x2", "x3")
-    assert by_array.names == by_table.names
+    assert by_array.attribute_names == by_table.attribute_names
     for array, table in zip(arrays, tables, strict=True):
         expected = by_table.transform(table)
         for encoding in (by_array, by_table):

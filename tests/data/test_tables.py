@@ -14,7 +14,7 @@ import pyarrow.parquet
 import pytest
 
 from oddshot.data.tables import as_table, parse_labels, read_support, read_table, read_tasks, stream_table
-from oddshot.errors import InputError
+from oddshot.errors import FileError, InputError
 
 Write = Callable[..., Path]
 
@@ -47,7 +47,7 @@ def test_csv_delimiter_and_encoding(write: Write, delimiter: str, encoding: str,
     path = write("a.csv", newline.join(lines).replace(";", delimiter) + newline, encoding)
     expected = {"größe": ["straße", "été", None], "n": [1, 2, 3]}
     assert read_table(path).to_pydict() == expected
-    (chunk,) = stream_table(path, columns={"n": "number"})
+    (chunk,) = stream_table(path, kinds={"n": "number"})
     assert chunk.to_pydict() == expected
 
 
@@ -70,14 +70,14 @@ def test_csv_quotes_line_breaks_and_blank_lines(write: Write) -> None:
     path = write("a.csv", '\n\n" a ","b\nc"\n1,"x, ""y""\nz"\n\n2,5" pipe\n')
     expected = {"a": [1, 2], "b\nc": ['x, "y"\nz', '5" pipe']}
     assert read_table(path).to_pydict() == expected
-    (chunk,) = stream_table(path, columns={"a": "number"})
+    (chunk,) = stream_table(path, kinds={"a": "number"})
     assert chunk.to_pydict() == expected
 
 
 def test_csv_with_decimal_commas(write: Write) -> None:
     path = write("a.csv", "a;b\n1,5;x\n2;y\n")
     assert read_table(path)["a"].to_pylist() == [1.5, 2.0]
-    (chunk,) = stream_table(path, columns={"a": "number"})
+    (chunk,) = stream_table(path, kinds={"a": "number"})
     assert chunk["a"].to_pylist() == [1.5, 2.0]
 
 
@@ -156,12 +156,12 @@ def test_stream_needs_constant_memory(tmp_path: Path, name: str) -> None:
 def test_stream_counts_rows_over_many_blocks(write: Write, quote: str) -> None:
     rows = [f"{i},{quote}some text to fill the file{quote}\n" for i in range(200_000)]
     path = write("a.csv", "n,t\n" + "".join(rows))
-    chunks = list(stream_table(path, columns={"n": "number", "t": "category"}))
+    chunks = list(stream_table(path, kinds={"n": "number", "t": "category"}))
     assert [len(chunk) for chunk in chunks] == [65_536] * 3 + [200_000 - 3 * 65_536]
     np.testing.assert_array_equal(pa.concat_tables(chunks)["n"].to_numpy(), np.arange(200_000))
     path = write("b.csv", "n,t\n" + "".join(rows) + "x,y\n")
     with pytest.raises(InputError, match=r"b\.csv: row 200001, column 'n': 'x' is not a number"):
-        list(stream_table(path, columns={"n": "number"}))
+        list(stream_table(path, kinds={"n": "number"}))
     path = write("c.csv", "n,t\n" + "".join(rows) + "1\n")
     for read in (read_table, lambda path: list(stream_table(path))):
         with pytest.raises(InputError, match=r"c\.csv: row 200001 has 1 field, the header has 2"):
@@ -216,11 +216,11 @@ def test_bad_file_is_one_line_that_names_it(write: Write, name: str, read: Calla
 
 
 def test_absent_file_and_folder(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"none\.csv: cannot be read \(No such file or directory\)"):
+    with pytest.raises(FileError, match=r"none\.csv: cannot be read \(No such file or directory\)"):
         read_table(tmp_path / "none.csv")
-    with pytest.raises(InputError, match=r"none\.parquet: cannot be read"):
+    with pytest.raises(FileError, match=r"none\.parquet: cannot be read"):
         list(stream_table(tmp_path / "none.parquet"))
-    with pytest.raises(InputError, match="cannot be read"):
+    with pytest.raises(FileError, match="cannot be read"):
         read_table(tmp_path)
 
 
@@ -460,11 +460,11 @@ def test_a_column_missing_in_a_later_file(write: Write, second: str, problem: st
 
 
 def test_no_files(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"no file matches '.*/\*\.csv'"):
+    with pytest.raises(FileError, match=r"no file matches '.*/\*\.csv'"):
         read_tasks(str(tmp_path / "*.csv"), "y")
     with pytest.raises(InputError, match="no files given"):
         read_tasks([], "y")
-    with pytest.raises(InputError, match=r"a folder; expected files, such as '.*/\*\.csv'"):
+    with pytest.raises(FileError, match=r"a folder; expected files, such as '.*/\*\.csv'"):
         read_tasks(tmp_path, "y")
 
 

@@ -130,7 +130,8 @@ def test_wrong_files(tmp_path):
         "nowhere.csv": "cannot be read",
         renamed.name: r"column 'x1' is missing \(renamed to 'speed'\?\)",
     }.items():
-        with pytest.raises(InputError, match=f"{name}: .*{message}"):
+        expected = FileError if name == "nowhere.csv" else InputError
+        with pytest.raises(expected, match=f"{name}: .*{message}"):
             score_files(DETECTOR, [new, tmp_path / name], tmp_path / "scores.csv")
         assert not (tmp_path / "scores.csv").exists()
 

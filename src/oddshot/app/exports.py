@@ -12,7 +12,7 @@ import pyarrow.parquet
 
 from oddshot.app.labels import NAMES
 from oddshot.app.workspace import Open
-from oddshot.data.tables.cells import content
+from oddshot.data.tables.columns import arrow_kind
 from oddshot.errors import InputError
 
 BLOCK_ROWS = 1 << 16
@@ -75,9 +75,9 @@ def _safe_text(column: Any) -> Any:
     """A column that CSV can hold, with formulas escaped."""
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
-    if content(column) == "other":
+    if arrow_kind(column) == "other":
         column = pa.chunked_array([pa.array([None if one is None else str(one) for one in column.to_pylist()])])
-    if content(column) != "text":
+    if arrow_kind(column) != "text":
         return column
     formula = pc.match_substring_regex(column, _FORMULA)
     escaped = pc.binary_join_element_wise(pa.scalar("'", column.type), column, pa.scalar("", column.type))

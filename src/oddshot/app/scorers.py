@@ -88,7 +88,7 @@ class MedianDistance:
         """The squared differences themselves."""
         squares = np.square(self._sheet.rows[numbers] - self._median, dtype=np.float64) / self._sheet.rows.shape[1]
         encoders = self._sheet.encoding.encoders
-        starts = np.cumsum([0, *(len(encoder.names) for encoder in encoders)])[:-1]
+        starts = np.cumsum([0, *(len(encoder.attribute_names) for encoder in encoders)])[:-1]
         added = np.add.reduceat(squares, starts, axis=1)
         names = tuple(encoder.name for encoder in encoders)
         return Reasons(names, added, np.full(len(numbers), -1), np.empty((len(numbers), 0), np.int64))

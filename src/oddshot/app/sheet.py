@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from oddshot.data.encoding import Encoding
 from oddshot.data.tables import read_table
-from oddshot.data.tables.categories import texts
-from oddshot.data.tables.cells import Place, numbers, seconds, truths
+from oddshot.data.tables.categories import category_codes
+from oddshot.data.tables.columns import CellLocation, read_booleans, read_numbers, read_timestamps
 from oddshot.errors import InputError, OddshotError
 from oddshot.storage.model_file import Model
 
@@ -120,7 +120,8 @@ def describe_columns(sheet: Sheet) -> list[Column]:
             reason = "left out by you" if name in sheet.left_out else dropped.get(name, "unknown to the model")
             out.append(Column(name, "not used", column.null_count, reason))
         else:
-            out.append(Column(name, kinds[name], *_missing_and_note(column, kinds[name], Place(sheet.name, name))))
+            missing, note = _missing_and_note(column, kinds[name], CellLocation(sheet.name, name))
+            out.append(Column(name, kinds[name], missing, note))
     return out
 
 
@@ -130,12 +131,12 @@ def cells(table: Any) -> list[list[Cell]]:
     return [list(row) for row in zip(*columns, strict=True)]
 
 
-def _missing_and_note(column: Any, kind: str, place: Place) -> tuple[int, str]:
+def _missing_and_note(column: Any, kind: str, location: CellLocation) -> tuple[int, str]:
     if kind == "category":
-        codes, values = texts(column)
+        codes, values = category_codes(column)
         return int((codes < 0).sum()), f"{len(values):,} different value{'s' * (len(values) != 1)}"
-    read = {"number": numbers, "boolean": truths, "date": seconds}[kind]
-    found = read(column, place)
+    read = {"number": read_numbers, "boolean": read_booleans, "date": read_timestamps}[kind]
+    found = read(column, location)
     present = found[~np.isnan(found)]
     missing = len(found) - len(present)
     if len(present) == 0:

@@ -72,7 +72,7 @@ def score_here(detector: FewShotDetector, files: Sequence[Path]) -> Iterator[Sco
 def score_chunks(detector: FewShotDetector, file: str) -> Iterator[NDArray[np.float64]]:
     """The scores of a file's rows, a chunk at a time."""
     first = 1
-    for chunk in stream_table(file, columns=detector.encoding_.kinds):
+    for chunk in stream_table(file, kinds=detector.encoding_.kinds):
         scores = detector.score_encoded(detector.encoding_.transform(chunk, where=file, first_row=first))
         first += len(scores)
         yield scores
