@@ -16,11 +16,11 @@ from oddshot.bench.paper import OUTLIER_DATASETS
 from oddshot.bench.plugins import DatasetSource
 from oddshot.bench.protocol import build_split, split_seed
 from oddshot.bench.settings import RunSettings, dataset_fingerprint, describe_run
-from oddshot.data.episodes.sampling import Rule
+from oddshot.data.episodes.sampling import SamplingRule
 from oddshot.methods.eigen import Eigen, EigenConfig
 from oddshot.training import TrainingConfig, train
 
-PROTOCOLS: tuple[Rule, ...] = ("published", "resampled")
+PROTOCOLS: tuple[SamplingRule, ...] = ("published", "resampled")
 
 
 class Clock:

@@ -14,7 +14,7 @@ def three_tasks():
     """Row values tell task and row: 100 * task + row."""
     labels = [np.array([0, 1, -1] * 6), np.array([1] * 5 + [0] * 9), np.array([0] * 5 + [1] * 3 + [-1])]
     tasks = [(100.0 * t + np.arange(len(y))[:, None], y) for t, y in enumerate(labels)]
-    return TaskSet.of(tasks), labels
+    return TaskSet.from_tasks(tasks), labels
 
 
 @given(counts=st.lists(st.integers(4, 50), min_size=1, max_size=6), seed=st.integers(0, 1000))
@@ -100,7 +100,7 @@ def test_mixing_beyond_the_cache_is_derived_again(monkeypatch):
     rows = np.random.default_rng(0).normal(size=(20, 5))
     rows -= rows.mean(0)
     cached = Mixing(rows, 4, seed=3)(np.array([3, 1]))
-    monkeypatch.setattr("oddshot.data.episodes.mixing.CACHE_BYTES", 0)
+    monkeypatch.setattr("oddshot.data.episodes.mixing.MAX_CACHE_BYTES", 0)
     np.testing.assert_array_equal(Mixing(rows, 4, seed=3)(np.array([3, 1])), cached)
 
 

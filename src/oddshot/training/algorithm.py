@@ -8,8 +8,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from oddshot.data.episodes.mixing import Ints
-from oddshot.data.episodes.sampling import EpisodeSizes, Rule, TaskSet
+from oddshot.data.episodes.mixing import IntArray
+from oddshot.data.episodes.sampling import EpisodeSizes, SamplingRule, TaskSet
 from oddshot.errors import InputError
 from oddshot.methods.contract import Method
 from oddshot.training.batches import Episodes, validation_episodes
@@ -65,7 +65,7 @@ def train(
     *,
     config: TrainingConfig | None = None,
     sizes: EpisodeSizes | None = None,
-    rule: Rule = "resampled",
+    rule: SamplingRule = "resampled",
     device: torch.device | str = "cpu",
     on_epoch: Callable[[Progress], None] | None = None,
     ranks: Ranks | None = None,
@@ -122,7 +122,7 @@ def train(
 def _train_epoch(
     method: Method,
     episodes: Episodes,
-    everyone: Sequence[Ints],
+    everyone: Sequence[IntArray],
     rngs: Sequence[np.random.Generator],
     step: Stepper,
     batch_size: int,

@@ -168,7 +168,7 @@ def _facts_of(history: History) -> dict[str, Any]:
 
 
 def _task_set(tasks: Sequence[Task], encoding: Encoding) -> TaskSet:
-    return TaskSet.of([(encoding.transform(task.X, where=_called(task)), task.y) for task in tasks])
+    return TaskSet.from_tasks([(encoding.transform(task.X, where=_called(task)), task.y) for task in tasks])
 
 
 def _called(task: Task) -> str:
