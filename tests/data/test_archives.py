@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from oddshot.data.sources import archives
 from oddshot.data.sources.archives import ArchiveError, unpack_files
-from oddshot.errors import InputError
+from oddshot.errors import CapacityError
 from tests.data.samples import tar_gz, zipped
 
 PACKERS = {"tar.gz": tar_gz, "zip": zipped}
@@ -150,8 +150,8 @@ def test_a_full_disk_is_not_taken_for_a_damaged_archive(packed, tmp_path, monkey
     def full(*args):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(archives, "copy_limited", full)
-    with pytest.raises(InputError, match="No space left on device") as caught:
+    monkeypatch.setattr(archives, "copy_member", full)
+    with pytest.raises(CapacityError, match=r"archive\..*: cannot be unpacked: No space left on device") as caught:
         unpack_files(packed({"a": b"A"}), tmp_path / "out", ["a"])
     assert not isinstance(caught.value, ArchiveError)
     assert nothing_written(tmp_path / "out")

@@ -7,8 +7,8 @@ import pytest
 
 from oddshot.data.sources import catalogue
 from oddshot.data.sources.cards import ALIASES, CARDS, PAPER_DATASETS, find_card
-from oddshot.data.sources.catalogue import device_tasks, load_dataset, where_is
-from oddshot.errors import InputError
+from oddshot.data.sources.catalogue import device_tasks, load_dataset, locate_dataset
+from oddshot.errors import FileError, InputError
 from tests.data.samples import GLASS_FILE, arff, nbaiot_tables, tar_gz, zipped
 
 SHARED = Path(__file__).parents[2].parent / "shared"
@@ -95,11 +95,11 @@ class TestPlaces:
     def test_an_archive_put_into_the_cache_by_hand_is_unpacked(self, tmp_path):
         text, X, _ = arff()
         (tmp_path / "literature.tar.gz").write_bytes(tar_gz({f"./{GLASS_FILE}": text.encode()}))
-        assert where_is(CARDS["glass"], None, tmp_path) == tmp_path / "literature.tar.gz"
+        assert locate_dataset(CARDS["glass"], None, tmp_path) == tmp_path / "literature.tar.gz"
         dataset = load_dataset("glass", None, tmp_path)
         np.testing.assert_array_equal(dataset.X, X)
         assert (dataset.task, dataset.task_names, dataset.card) == (None, (), CARDS["glass"])
-        assert where_is(CARDS["glass"], None, tmp_path) == tmp_path / GLASS_FILE
+        assert locate_dataset(CARDS["glass"], None, tmp_path) == tmp_path / GLASS_FILE
 
     def test_what_is_nowhere_says_how_to_get_it(self, tmp_path):
         with pytest.raises(InputError, match=r"Glass is not here \(neither in .* nor in the cache\)") as caught:
@@ -109,7 +109,7 @@ class TestPlaces:
         assert "\n" not in str(caught.value)
 
     def test_a_data_folder_that_is_none(self, tmp_path):
-        with pytest.raises(InputError, match="no such folder"):
+        with pytest.raises(FileError, match="no such folder"):
             load_dataset("glass", tmp_path / "none", tmp_path)
 
     def test_a_damaged_archive_in_the_cache_is_one_line(self, tmp_path):

@@ -66,12 +66,8 @@ def _delete_orphans(target: Path) -> None:
     with suppress(OSError):
         for name in os.listdir(target.parent):
             pid = name.removeprefix(prefix).split(".")[0]
-            if (
-                name.startswith(prefix)
-                and name.endswith(_TEMPORARY_SUFFIX)
-                and pid.isdecimal()
-                and not _is_running(int(pid))
-            ):
+            is_temporary = name.startswith(prefix) and name.endswith(_TEMPORARY_SUFFIX) and pid.isdecimal()
+            if is_temporary and not _is_running(int(pid)):
                 (target.parent / name).unlink()
 
 
