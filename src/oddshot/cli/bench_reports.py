@@ -1,4 +1,4 @@
-"""`oddshot bench table`, `unmixed` and `figures`: what runs, or the model that ships, amount to."""
+"""`oddshot bench table`, `unmixed` and `figures`: reports on runs, or on the shipped model."""
 
 from collections import Counter
 from pathlib import Path
@@ -9,20 +9,20 @@ import typer
 from oddshot.cli.bench_options import (
     AucName,
     CacheDir,
+    Changes,
     DataDir,
     Datasets,
     Device,
     Epochs,
-    OneOf,
+    OnlyNames,
     Patience,
     Plugins,
-    Runs,
+    RunOptions,
+    RunsPath,
     Seed,
-    Sets,
     Splits,
     Where,
     Workers,
-    stoppable,
 )
 from oddshot.cli.options import Address, EngineName, JsonFile, write_json
 
@@ -37,10 +37,10 @@ if TYPE_CHECKING:
 
 def table(
     which: Annotated[str, typer.Argument(metavar="[1|2|3|ranks]", help="The paper's table, or average ranks.")] = "1",
-    store: Runs = Path("results.db"),
+    store: RunsPath = Path("results.db"),
     protocol: Annotated[str | None, typer.Option(metavar="published|resampled", help="If the store has both.")] = None,
-    datasets: OneOf = None,
-    methods: OneOf = None,
+    datasets: OnlyNames = None,
+    methods: OnlyNames = None,
     compare: Annotated[str | None, typer.Option(metavar="paper", help="The paper's figures beside each.")] = None,
     auc: AucName = None,
     where: Where = None,
@@ -59,33 +59,36 @@ def table(
     """
     from oddshot.bench import render, tables
     from oddshot.bench.export import read_runs
-    from oddshot.bench.parsing import parse_datasets, parse_methods
+    from oddshot.bench.parsing import parse_datasets, parse_methods, parse_where
     from oddshot.bench.plugins import make_dataset_source
-    from oddshot.bench.selection import choose_protocol, parse_where, select
+    from oddshot.bench.selection import choose_protocol, select
     from oddshot.errors import InputError
 
     make_dataset_source(None, None, plugin or [])
     if compare not in (None, "paper"):
         raise InputError(f"--compare {compare}; there is only the paper to compare with")
     records = read_runs(store)
-    used, kind = choose_protocol(records, protocol, auc)
-    names = None if datasets is None else parse_datasets(datasets)
-    chosen = select(
-        records, used, dict(map(parse_where, where or [])), names, None if methods is None else parse_methods(methods)
+    used_protocol, auc_kind = choose_protocol(records, protocol, auc)
+    selection = select(
+        records,
+        used_protocol,
+        dict(map(parse_where, where or [])),
+        datasets=None if datasets is None else parse_datasets(datasets),
+        methods=None if methods is None else parse_methods(methods),
     )
     makers = {
-        "1": lambda: tables.table1(chosen, kind, compare=compare is not None),
-        "2": lambda: tables.table2(chosen, kind, compare=compare is not None),
-        "3": lambda: tables.table3(chosen, compare=compare is not None),
-        "ranks": lambda: tables.ranks_table(chosen, kind)[0],
+        "1": lambda: tables.table1(selection, auc_kind, compare=compare is not None),
+        "2": lambda: tables.table2(selection, auc_kind, compare=compare is not None),
+        "3": lambda: tables.table3(selection, compare=compare is not None),
+        "ranks": lambda: tables.ranks_table(selection, auc_kind),
     }
     if which not in makers:
         raise InputError(f"table {which!r}; there are {', '.join(makers)}")
     made = makers[which]()
-    if compare and used == "resampled":
+    if compare and used_protocol == "resampled":
         typer.echo("note: the paper's figures were made with fixed rows; only `published` compares with them", err=True)
     _show(made, form, out)
-    write_json(json_file, {"protocol": used, "auc": kind, **render.to_json_dict(made)})
+    write_json(json_file, {"protocol": used_protocol, "auc": auc_kind, **render.to_json_dict(made)})
 
 
 def unmixed(
@@ -114,22 +117,22 @@ def unmixed(
 
     torch.set_num_threads(1)
     tables = (load_dataset(name, data_dir, cache_dir) for name in parse_datasets(datasets, data_dir, cache_dir))
-    lines = compare_methods(tables, draws, unlabelled, lambda line: typer.echo(",".join(line)))
+    rows = compare_methods(tables, draws, unlabelled, lambda row: typer.echo(",".join(row)))
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(lines)
+    csv.writer(text, lineterminator="\n").writerows(rows)
     write_bytes(out, text.getvalue().encode())
     typer.echo(f"written: {out}")
 
 
 def figures(
-    store: Runs = Path("results.db"),
+    store: RunsPath = Path("results.db"),
     out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the PNG files.")] = Path("figures"),
     only: Annotated[
         str, typer.Option(metavar="A,B", help="Of ranks, spaces, tasks, normals, anomalies.")
     ] = "ranks,spaces,tasks,normals,anomalies",
     protocol: Annotated[str | None, typer.Option(metavar="published|resampled", help="If the store has both.")] = None,
     datasets: Datasets = "outlier",
-    methods: OneOf = None,
+    methods: OnlyNames = None,
     auc: AucName = None,
     where: Where = None,
     run_missing: Annotated[
@@ -145,7 +148,7 @@ def figures(
     epochs: Epochs = None,
     patience: Patience = None,
     seed: Seed = 0,
-    change: Sets = None,
+    change: Changes = None,
     plugin: Plugins = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
     json_file: JsonFile = None,
@@ -158,55 +161,81 @@ def figures(
       oddshot bench figures --store results.db --only tasks --run --data-dir data --datasets glass,wdbc
     """
     from oddshot.bench.export import read_runs
-    from oddshot.bench.figure_grids import grids_for_figure
     from oddshot.bench.figures import FigureRequest, parse_figures
     from oddshot.bench.grid import Grid
-    from oddshot.bench.parsing import make_settings, parse_datasets, parse_methods
-    from oddshot.bench.plugins import make_dataset_source
-    from oddshot.bench.runner import fill_store, make_engine
-    from oddshot.bench.selection import choose_protocol, parse_where
+    from oddshot.bench.parsing import parse_methods, parse_where
+    from oddshot.bench.selection import choose_protocol
     from oddshot.errors import InputError
 
-    names = parse_figures(only)
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"cannot make the folder {out}: {error.strerror}") from error
-    source = make_dataset_source(data_dir, cache_dir, plugin or [])
+    figure_names = parse_figures(only)
+    _make_folder(out)
+    options = RunOptions(
+        data_dir=data_dir,
+        cache_dir=cache_dir,
+        plugins=plugin,
+        engine=engine,
+        address=address,
+        workers=workers,
+        device=device,
+        epochs=epochs,
+        patience=patience,
+        seed=seed,
+        changes=change,
+        quiet=quiet,
+    )
+    source = options.load_source()
     records = read_runs(store) if store.exists() or not run_missing else []
-    used, kind = choose_protocol(records, protocol, auc)
-    chosen = None if methods is None else parse_methods(methods)
-    settings = make_settings(used, change or [], epochs=epochs, patience=patience, seed=seed)
+    used_protocol, auc_kind = choose_protocol(records, protocol, auc)
+    method_names = None if methods is None else parse_methods(methods)
+    settings = options.make_settings(used_protocol)
     given = {"training.epochs": epochs, "training.patience": patience, "seed": seed or None}
-    asked = {name: value for name, value in given.items() if value is not None} | dict(map(parse_where, where or []))
-    tables = parse_datasets(datasets, data_dir, cache_dir)
-    wanted = FigureRequest(used, kind, asked, tables, chosen)
-    grid = Grid(tables, chosen or ("eigen",), splits, settings, source)
+    required = {name: value for name, value in given.items() if value is not None} | dict(map(parse_where, where or []))
+    dataset_names = options.parse_datasets(datasets)
+    grid = Grid(dataset_names, method_names or ("eigen",), splits, settings, source)
     if run_missing:
-        grids = [behind for name in names for behind in grids_for_figure(name, grid, chosen)]
-        with stoppable():
-            _, failed = fill_store(
-                store, grids, make_engine(engine, address, workers, device), device=device, quiet=quiet
-            )
-        for (dataset, reason), n in Counter((record.dataset, record.reason) for record in failed).items():
-            typer.echo(f"failed: {dataset}, {n} runs: {reason}", err=True)
+        _run_missing(figure_names, store, grid, method_names, options)
         records = read_runs(store)
-    drawn = _draw(names, out, records, wanted, grid, device if run_missing else None)
-    write_json(json_file, {"protocol": used, "auc": kind, **drawn})
+    request = FigureRequest(used_protocol, auc_kind, required, dataset_names, method_names)
+    drawn = _draw_figures(figure_names, out, records, request, grid, device if run_missing else None)
+    write_json(json_file, {"protocol": used_protocol, "auc": auc_kind, **drawn})
     if not drawn:
         raise InputError("no figure could be drawn")
 
 
-def _draw(
+def _make_folder(path: Path) -> None:
+    from oddshot.errors import FileError
+
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileError(f"cannot make the folder {path}: {error.strerror}") from error
+
+
+def _run_missing(
+    figure_names: "Sequence[str]", store: Path, grid: "Grid", methods: "Sequence[str] | None", options: RunOptions
+) -> None:
+    """Run what the store lacks for the figures, and print the reasons of failed runs."""
+    from oddshot.bench.figure_grids import grids_for_figure
+
+    grids = [needed for name in figure_names for needed in grids_for_figure(name, grid, methods)]
+    _, failed = options.fill_store(store, grids)
+    for (dataset, reason), n in Counter((record.dataset, record.reason) for record in failed).items():
+        typer.echo(f"failed: {dataset}, {n} runs: {reason}", err=True)
+
+
+def _draw_figures(
     names: "Sequence[str]",
     out: Path,
     records: "Sequence[RunRecord]",
-    wanted: "FigureRequest",
+    request: "FigureRequest",
     grid: "Grid",
     device: str | None,
 ) -> dict[str, Any]:
-    """Every figure that can be drawn, with its numbers; a line for each that cannot. device: None to train nothing."""
-    from oddshot.bench.figure_grids import draw_figure2
+    """Draw the figures that can be drawn, and print a line for each that cannot. Returns their numbers.
+
+    device: where the model of Figure 2 is trained; None to train nothing.
+    """
+    from oddshot.bench.figure2 import draw_figure2
     from oddshot.bench.figures import draw_figure
     from oddshot.errors import OddshotError
 
@@ -214,8 +243,10 @@ def _draw(
     for name in names:
         path = out / f"{name}.png"
         try:
-            of_spaces = name == "spaces"
-            drawn[name] = draw_figure2(path, grid, device) if of_spaces else draw_figure(name, records, wanted, path)
+            if name == "spaces":
+                drawn[name] = draw_figure2(path, grid, device)
+            else:
+                drawn[name] = draw_figure(name, records, request, path)
         except OddshotError as error:
             typer.echo(f"{name}: not drawn: {error}", err=True)
         else:
@@ -224,7 +255,7 @@ def _draw(
 
 
 def _show(table: "ResultTable", form: str | None, out: Path | None) -> None:
-    """To the file, in the format of its name; else to the terminal."""
+    """Write the table to a file, in the format of its suffix where none is given, or print it."""
     from rich.console import Console
 
     from oddshot.bench.render import render, to_rich
