@@ -9,11 +9,12 @@ import { scoreAt } from "./score-axis.js";
 
 const POLLING_MS = 400;
 
-let queue = Promise.resolve(); // labels are sent one after the other
+let queue = Promise.resolve(); // requests that change labels are sent one after the other
 let pollingTimer = null;
 let nextThreshold = null; // { value }: the latest one that has not been sent
 let sendingThreshold = false;
 
+// The task must not fail: those after it would not run.
 function enqueue(task) {
   queue = queue.then(task);
   return queue;
@@ -94,7 +95,8 @@ export function labelRow(row, name) {
     const answer = await post("label", { row, label: name });
     const { suggestion } = answer;
     await showRanking(answer, { selected: wasSuggested && suggestion !== null ? suggestion : row });
-    announce(`Row ${row + 1} ${name ? `labelled ${name}` : "unlabelled"}. ${suggestion === null ? "" : `Next suggestion: row ${suggestion + 1}.`}`);
+    const next = suggestion === null ? "" : `Next suggestion: row ${suggestion + 1}.`;
+    announce(`Row ${row + 1} ${name ? `labelled ${name}` : "unlabelled"}. ${next}`);
   }));
 }
 
@@ -108,7 +110,7 @@ export function undo() {
   }));
 }
 
-export const loadLabels = (file) => attemptAction(async () => {
+export const loadLabelsFile = (file) => attemptAction(async () => {
   await showRanking(await put("labels", file));
   announce("The labels are loaded");
 });
@@ -155,7 +157,8 @@ async function sendThreshold(body) {
   if (answer) loadAxis();
 }
 
-// Rows of a large table are scored in the background. Ask how far that is, after the labels on their way.
+// Rows of a large table are scored in the background: ask regularly how many are. This waits for the labels in the queue,
+// so that no ranking is fetched that they make outdated.
 export function setUpPolling() {
   subscribe(({ stage }) => {
     if (!stage || pollingTimer !== null) return;

@@ -1,6 +1,6 @@
 // The page around the panels: start page, header with its menus, progress bar.
 import { $ } from "./dom.js";
-import { backToTable, chooseTable, exportFile, loadLabels, openExample, openFile, undo } from "./actions.js";
+import { backToTable, chooseTable, exportFile, loadLabelsFile, openExample, openFile, undo } from "./actions.js";
 import { formatCount } from "./format.js";
 import { isTableShown, subscribe } from "./store.js";
 
@@ -44,8 +44,9 @@ function renderTableName({ table }) {
 function renderTableFacts({ table, labels, auc, notice }) {
   if (!table) return;
   const { normal, anomaly, can_undo: canUndo } = labels;
-  const truth = auc === null ? "" : ` · AUC ${auc.toFixed(3)} (the example knows the truth)`;
-  $("table-facts").textContent = `${formatCount(table.rows)} rows · ${normal} normal, ${anomaly} ${anomaly === 1 ? "anomaly" : "anomalies"} labelled${truth}`;
+  const counts = `${normal} normal, ${anomaly} ${anomaly === 1 ? "anomaly" : "anomalies"} labelled`;
+  const quality = auc === null ? "" : ` · AUC ${auc.toFixed(3)} (the example knows the truth)`;
+  $("table-facts").textContent = `${formatCount(table.rows)} rows · ${counts}${quality}`;
   $("undo").disabled = !canUndo;
   $("notice").textContent = notice;
   $("notice").hidden = !notice;
@@ -91,7 +92,7 @@ function setUpHeader() {
   $("undo").addEventListener("click", undo);
   onFileChosen($("labels-file"), (file) => {
     $("labels-menu").open = false;
-    loadLabels(file);
+    loadLabelsFile(file);
   });
   for (const button of document.querySelectorAll("[data-export]")) {
     button.addEventListener("click", () => {

@@ -78,7 +78,7 @@ function addedCell(added, used, largest) {
   const fill = element("i", added > 0 ? "up" : "down");
   fill.style.width = `${(100 * Math.abs(added)) / largest}%`;
   bar.append(fill);
-  cell.append(bar, element("span", "unseen", formatNumber(added)));
+  cell.append(bar, element("span", "visually-hidden", formatNumber(added)));
   cell.title = `adds ${formatNumber(added)}`;
   return cell;
 }

@@ -8,6 +8,7 @@ import { readPalette } from "./colours.js";
 const MAX_CLICK_DISTANCE = 14; // pixels between a click and the row that it selects
 const MARGIN = 14; // pixels around the dots
 const GOLDEN_RATIO = 0.6180339887; // its multiples, modulo 1, spread evenly
+const SAME_ROWS = "The ranking lists the same rows.";
 
 // A plot of the points in one field of the state. `place` draws what lies below the dots and returns their x and y in
 // pixels; `onSelect` gets the row that was clicked.
@@ -25,7 +26,9 @@ class ScatterPlot {
     this.canvas.addEventListener("pointermove", (event) => {
       this.canvas.title = tooltip(this.rowNear(event.offsetX, event.offsetY));
     });
-    subscribe(() => this.draw(), [field, "selected", "choosingTable"]);
+    subscribe((now, previous) => {
+      if (now.turn === previous.turn) this.draw(); // the points of a new ranking arrive later
+    }, [field, "selected", "choosingTable"]);
   }
 
   draw() {
@@ -107,14 +110,16 @@ function placeOnAxis(points, { context, width, height }, palette) {
 
 function describeMap({ map }) {
   if (!map) return;
-  $("map").setAttribute("aria-label", `Map of ${formatCount(map.rows.length)} rows coloured by score; labelled rows have rings. The ranking lists the same rows.`);
+  const text = `Map of ${formatCount(map.rows.length)} rows coloured by score; labelled rows have rings.`;
+  $("map").setAttribute("aria-label", `${text} ${SAME_ROWS}`);
 }
 
 function describeAxis({ axis, adapted }) {
   if (!axis) return;
   const n = axis.rows.length;
   $("axis").hidden = n === 0;
-  $("axis").setAttribute("aria-label", `${formatCount(n)} rows on the projected axis, with the centre in the middle. The ranking lists the same rows.`);
+  const text = `${formatCount(n)} rows on the projected axis, with the centre in the middle.`;
+  $("axis").setAttribute("aria-label", `${text} ${SAME_ROWS}`);
   if (n > 0) $("axis-note").textContent = "The labels give one direction; the farther a row lies from the centre c, the more anomalous.";
   else $("axis-note").textContent = adapted ? "This model's method has no such axis." : "There is no axis before the detector starts.";
 }
