@@ -14,6 +14,7 @@ import httpx
 import numpy as np
 import pytest
 
+from oddshot import FewShotDetector
 from oddshot.errors import CapacityError, FileError, ModelFileError
 from oddshot.service import store as store_module
 from oddshot.service.cache import DetectorCache, adapt
@@ -23,8 +24,10 @@ from oddshot.service.store import DetectorStore, StoreError
 from oddshot.service.support import make_support
 from oddshot.universal.shipped import load_universal
 from tests.fleets import labels, mixed, numbers, small_model
-from tests.service.samples import NAMES, adapted, mixed_support, number_support, post_json, records, service
+from tests.service.samples import NAMES, adapted, mixed_support, number_support, post_json, records, service, table
 from tests.web.servers import running
+
+NEW = numbers(7, 5)
 
 
 def support(seed=1, n=12, limits=None):
@@ -182,10 +185,12 @@ def test_a_full_cache_is_refilled_from_the_store(tmp_path):
         running(service(limits=limits, store=DetectorStore(tmp_path / "s", limits))) as url,
         httpx.Client(base_url=url, timeout=30) as client,
     ):
-        names = [adapted(client, {**number_support(), "rows": numbers(seed, 12).tolist()}) for seed in (1, 2, 3, 4)]
-        for name in names * 2:
-            answer = post_json(client, "/v1/score", {"id": name, "columns": NAMES, "rows": [[0.1, 0.2, 0.3]]})
-            assert answer.status_code == 200
+        ids = {adapted(client, {**number_support(), "rows": numbers(seed, 12).tolist()}): seed for seed in (1, 2, 3, 4)}
+        for detector_id, seed in [*ids.items()] * 2:
+            answer = post_json(client, "/v1/score", {"id": detector_id, "columns": NAMES, "rows": NEW.tolist()})
+            detector = FewShotDetector(load_universal()).fit(table(numbers(seed, 12)), labels(12))
+            expected = detector.score_samples(table(NEW))
+            np.testing.assert_allclose(answer.json()["scores"], expected, rtol=1e-4, atol=1e-6)
         text = client.get("/metrics").text
     assert "oddshot_detectors 2" in text
     assert "oddshot_adaptations_total 4" in text
@@ -251,6 +256,7 @@ def start(tmp_path, port):
 def test_a_restart_under_load_loses_no_detector(tmp_path):
     process, url = start(tmp_path, 0)
     known: list[str] = []
+    scores: dict[str, list[float]] = {}
     stop, wrong, scored = threading.Event(), [], [0]
 
     def adapt_and_score(seed):
@@ -265,7 +271,9 @@ def test_a_restart_under_load_loses_no_detector(tmp_path):
                     content = {"id": name, "columns": NAMES, "rows": [[0.1, 0.2, 0.3]]}
                     answer = post_json(client, "/v1/score", content)
                     scored[0] += 1
-                    if answer.status_code != 200:
+                    if answer.status_code == 200:
+                        scores.setdefault(name, answer.json()["scores"])
+                    else:
                         wrong.append(answer.text)
                 time.sleep(0.1)
             except httpx.TransportError:  # the service is away
@@ -289,9 +297,12 @@ def test_a_restart_under_load_loses_no_detector(tmp_path):
         assert not wrong
         assert at_restart >= 20
         with httpx.Client(base_url=url, timeout=30) as client:
-            for name in known:  # every id that was ever given still answers
+            for name in known:  # every id that was ever given still answers, with the scores that it had before
                 content = {"id": name, "columns": NAMES, "rows": [[0.1, 0.2, 0.3]]}
-                assert post_json(client, "/v1/score", content).status_code == 200
+                answer = post_json(client, "/v1/score", content)
+                assert answer.status_code == 200
+                assert answer.json()["scores"] == pytest.approx(scores.get(name, answer.json()["scores"]), rel=1e-4)
+        assert len(scores) >= 20
     finally:
         stop.set()
         process.kill()

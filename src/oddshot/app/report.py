@@ -17,7 +17,7 @@ from oddshot.data.task import ANOMALY, NORMAL
 N_TOP_ROWS = 40
 MAX_LABELLED_ROWS = 200  # listed in the report
 N_EXPLANATION_REQUESTS = 10  # explained rows, in multiples of what one request of the page may explain
-MAX_COLUMNS = 8  # of the table, shown for each row
+MAX_SHOWN_COLUMNS = 8  # of the table, shown for each row
 N_REASONS = 3  # columns named for each row
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1c2430; --soft: #5b6675; --line: #d9dee5; --page: #fff; --bar: #8aa4c0;
@@ -90,7 +90,7 @@ def _label_pairs(open_table: OpenTable) -> Iterable[tuple[int, int]]:
 def _rows_table(open_table: OpenTable, rows: NDArray[np.int64]) -> str:
     rows = rows[:MAX_LABELLED_ROWS]
     columns = open_table.sheet.table.column_names
-    headings = ["row", "label", "score", "probability", "why", *columns[:MAX_COLUMNS]]
+    headings = ["row", "label", "score", "probability", "why", *columns[:MAX_SHOWN_COLUMNS]]
     table_rows = [
         _table_row(row, reason)
         for row, reason in zip(describe_rows(open_table, rows), _reasons(open_table, rows), strict=True)
@@ -109,7 +109,7 @@ def _table_row(row: Mapping[str, Any], reason: str) -> str:
         _table_cell(row["score"]),
         _table_cell(row["probability"]),
         f"<td>{escape(reason)}</td>",
-        *(_table_cell(cell) for cell in row["cells"][:MAX_COLUMNS]),
+        *(_table_cell(cell) for cell in row["cells"][:MAX_SHOWN_COLUMNS]),
     ]
     return f"<tr>{''.join(parts)}</tr>"
 
