@@ -36,7 +36,7 @@ async function showTable(answer) {
     order: "score",
     firstVisible: 0,
     selected: answer.suggestion ?? 0,
-    rowsOutdated: true,
+    rowsOutdated: Boolean(answer.table),
     rowCard: null,
     map: null,
     axis: null,

@@ -23,7 +23,7 @@ function renderVisibility({ table }) {
 }
 
 function renderProgress({ stage, done, table, upload }) {
-  const { text, share } = upload ?? { text: stageText(stage, table), share: done };
+  const { text, share } = upload ?? { text: stageText(stage, table), share: stage ? done : null };
   $("progress").hidden = !text;
   $("progress-text").textContent = share === null ? text : `${text}, ${Math.round(100 * share)} %`;
   if (share === null) $("progress-bar").removeAttribute("value");
