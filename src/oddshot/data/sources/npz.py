@@ -46,7 +46,7 @@ def _number_tasks(content: dict[str, NDArray[Any]], path: Path, n: int) -> tuple
 
 def _load(path: Path) -> dict[str, NDArray[Any]]:
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
             return {name: file[name] for name in file.files}
     except Exception as error:  # zipfile and NumPy raise exceptions of nearly every class for a damaged file
         if isinstance(error, OSError) and error.errno not in (None, EINVAL):  # EINVAL: a wrong offset in the file

@@ -10,7 +10,7 @@ from oddshot.data.sources.cards import CARDS
 from oddshot.data.sources.catalogue import load_dataset
 from oddshot.data.sources.fetch import cache_folder, fetch_dataset
 from oddshot.errors import FileError, InputError
-from tests.data.samples import GLASS_FILE, arff, landmine_mat, served, serving, tar_gz, zipped
+from tests.data.sources.samples import GLASS_FILE, arff, landmine_mat, served, serving, tar_gz, zipped
 
 TEXT, X, Y = arff(n_normal=205, n_anomaly=9, n_attributes=7)
 OTHER_TEXT, OTHER_X, _ = arff(seed=1)

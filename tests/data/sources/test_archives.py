@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oddshot.data.sources import archives
-from oddshot.data.sources.archives import ArchiveError, unpack_files
-from oddshot.errors import CapacityError
-from tests.data.samples import tar_gz, zipped
+from oddshot.data.sources.archives import ArchiveError, ArchiveSizeError, unpack_files
+from oddshot.errors import CapacityError, FileError
+from tests.data.sources.samples import tar_gz, zipped
 
 PACKERS = {"tar.gz": tar_gz, "zip": zipped}
 
@@ -92,7 +92,7 @@ def test_folders_are_no_harm_unless_they_point_outside(tmp_path):
 def test_more_than_the_limit_is_refused_before_it_is_written(packed, tmp_path):
     archive = packed({"good": b"G", "bomb": bytes(10**6)})
     assert archive.stat().st_size < 10**4
-    with pytest.raises(ArchiveError, match="more than 1000 bytes; refused"):
+    with pytest.raises(ArchiveSizeError, match="more than 1000 bytes; refused"):
         unpack_files(archive, tmp_path / "out", ["good", "bomb"], limit=1000)
     assert nothing_written(tmp_path / "out")
 
@@ -155,3 +155,9 @@ def test_a_full_disk_is_not_taken_for_a_damaged_archive(packed, tmp_path, monkey
         unpack_files(packed({"a": b"A"}), tmp_path / "out", ["a"])
     assert not isinstance(caught.value, ArchiveError)
     assert nothing_written(tmp_path / "out")
+
+
+def test_a_target_that_cannot_be_written_is_a_file_error(packed, tmp_path):
+    (tmp_path / "file").write_text("not a folder")
+    with pytest.raises(FileError, match=r"archive\..*: cannot be unpacked: File exists"):
+        unpack_files(packed({"a": b"A"}), tmp_path / "file", ["a"])
