@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 import numpy as np
 import scipy.io
@@ -17,6 +18,7 @@ import scipy.io
 from oddshot.data.sources.cards import ATTACKS, CARDS, DEVICES, WITHOUT_MIRAI, Card
 
 GLASS_FILE = CARDS["glass"].file
+SHARED = Path(__file__).parents[3].parent / "shared"  # optional folder of datasets beside the repository
 
 
 def arff(n_normal=4, n_anomaly=2, n_attributes=3, seed=0):

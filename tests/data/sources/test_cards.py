@@ -1,14 +1,12 @@
 import csv
 import json
-from pathlib import Path
 
 import pytest
 
 from oddshot.data.sources.cards import ALIASES, CARDS, PAPER_DATASETS, find_card
 from oddshot.data.sources.catalogue import load_dataset
 from oddshot.errors import InputError
-
-SHARED = Path(__file__).parents[2].parent / "shared"
+from tests.data.sources.samples import SHARED
 
 
 class TestCards:

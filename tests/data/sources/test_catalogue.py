@@ -1,5 +1,3 @@
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -7,9 +5,7 @@ from oddshot.data.sources import catalogue
 from oddshot.data.sources.cards import CARDS, PAPER_DATASETS
 from oddshot.data.sources.catalogue import device_tasks, load_dataset, locate_dataset
 from oddshot.errors import FileError, InputError
-from tests.data.sources.samples import GLASS_FILE, arff, nbaiot_tables, tar_gz, zipped
-
-SHARED = Path(__file__).parents[2].parent / "shared"
+from tests.data.sources.samples import GLASS_FILE, SHARED, arff, nbaiot_tables, tar_gz, zipped
 
 
 class TestPlaces:
