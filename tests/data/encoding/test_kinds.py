@@ -85,7 +85,7 @@ def test_no_column_of_use() -> None:
         Encoding.fit([np.zeros((0, 3))])
 
 
-def test_a_cell_of_text_among_numbers_is_told() -> None:
+def test_a_warning_names_the_text_among_numbers() -> None:
     tables = [{"temp": [1, 2] * 10}, {"temp": ["1", "3", "1", "abc", "def"]}]
     told = "m2: row 4, column 'temp': 'abc' is not a number, so the column is taken as text"
     with pytest.warns(UserWarning, match=told):

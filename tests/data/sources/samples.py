@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import scipy.io
 
-from oddshot.data.sources.cards import ATTACKS, CARDS, DEVICES, WITHOUT_MIRAI, Card
+from oddshot.data.sources.cards import ATTACKS, CARDS, DEVICES, DEVICES_WITHOUT_MIRAI, Card
 
 GLASS_FILE = CARDS["glass"].file
 SHARED = Path(__file__).parents[3].parent / "shared"  # optional folder of datasets beside the repository
@@ -68,7 +68,7 @@ def nbaiot_tables(n_normal=230, n_anomaly=60):
     files = {}
     header = ",".join(f"MI_dir_{i}" for i in range(115))
     for device_number, device in enumerate(DEVICES):
-        botnets = [b for b in ATTACKS if b == "gafgyt" or device not in WITHOUT_MIRAI]
+        botnets = [b for b in ATTACKS if b == "gafgyt" or device not in DEVICES_WITHOUT_MIRAI]
         paths = [(f"{device}/{b}_attacks/{a}.csv", n_anomaly) for b in botnets for a in ATTACKS[b]]
         for number, (path, n) in enumerate([(f"{device}/benign_traffic.csv", n_normal), *paths]):
             mark = 100 * device_number + number

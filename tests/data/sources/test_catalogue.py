@@ -8,7 +8,7 @@ from oddshot.errors import FileError, InputError
 from tests.data.sources.samples import GLASS_FILE, SHARED, arff, nbaiot_tables, tar_gz, zipped
 
 
-class TestPlaces:
+class TestLocations:
     def write(self, folder, **arrays):
         folder.mkdir(exist_ok=True)
         np.savez(folder / "glass.npz", **arrays)

@@ -27,7 +27,7 @@ def test_labels(column: object) -> None:
     assert labels.tolist() == [1, 0, -1, -1]
 
 
-def test_truths_are_labels() -> None:
+def test_booleans_are_labels() -> None:
     assert parse_labels([True, False, None]).tolist() == [1, 0, -1]
     assert parse_labels(["True", "FALSE", "false"]).tolist() == [1, 0, 0]
 

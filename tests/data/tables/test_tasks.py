@@ -145,7 +145,7 @@ def test_support(fleet: Path) -> None:
     assert y.tolist() == [0, 1, 0]
 
 
-def test_a_support_without_the_anomaly_value_is_told(fleet: Path) -> None:
+def test_a_support_without_the_anomaly_value_is_warned_of(fleet: Path) -> None:
     with pytest.warns(UserWarning, match=r"m1\.csv: no row has 'colour' = 'green'; values seen: 'red', 'blue'"):
         _, y = read_support(fleet / "m1.csv", "colour", anomaly_value="green")
     assert y.tolist() == [0, 0, 0]

@@ -142,12 +142,12 @@ _DEVICES = (
 )
 DEVICES = tuple(folder for _, folder, _ in _DEVICES)
 ATTACKS = {"gafgyt": ("combo", "junk", "scan", "tcp", "udp"), "mirai": ("ack", "scan", "syn", "udp", "udpplain")}
-WITHOUT_MIRAI = ("Ennio_Doorbell", "Samsung_SNH_1011_N_Webcam")
+DEVICES_WITHOUT_MIRAI = ("Ennio_Doorbell", "Samsung_SNH_1011_N_Webcam")
 _NBAIOT_TASKS = tuple(
     f"{device}/{botnet}_{attack}"
     for device in DEVICES
     for botnet, attacks in ATTACKS.items()
-    if botnet == "gafgyt" or device not in WITHOUT_MIRAI
+    if botnet == "gafgyt" or device not in DEVICES_WITHOUT_MIRAI
     for attack in attacks
 )
 

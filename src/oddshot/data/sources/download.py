@@ -23,7 +23,7 @@ def download(url: str, target: Path, part: Path, progress: bool = True) -> None:
     except HTTPError as error:
         raise InputError(f"{url}: the server answers {error.code} {error.reason}") from error
     except (URLError, TimeoutError, ConnectionError, http.client.HTTPException) as error:
-        reason = getattr(error, "reason", None) or str(error) or type(error).__name__
+        reason = str(error.reason if isinstance(error, URLError) else error) or type(error).__name__
         n_bytes = _size(part)
         kept = f"; the first {n_bytes} bytes are kept, fetch again to go on" if n_bytes else ""
         raise InputError(f"cannot reach {url} ({reason}): offline?{kept}") from error

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from oddshot.data.sources.archives import archive_errors, check_zip_member, copy_member
 from oddshot.data.sources.arrays import DatasetArrays
-from oddshot.data.sources.cards import ATTACKS, DEVICES, WITHOUT_MIRAI
+from oddshot.data.sources.cards import ATTACKS, DEVICES, DEVICES_WITHOUT_MIRAI
 from oddshot.data.sources.rar import limited_lines, rar_lines
 from oddshot.errors import InputError
 
@@ -35,7 +35,7 @@ def read_nbaiot(archive: Path, folder: Path, seed: int = SEED) -> DatasetArrays:
     with ExitStack() as stack:
         files = _DatasetFiles(folder, archive, stack)
         for i, device in enumerate(DEVICES):
-            botnets = [botnet for botnet in ATTACKS if botnet == "gafgyt" or device not in WITHOUT_MIRAI]
+            botnets = [botnet for botnet in ATTACKS if botnet == "gafgyt" or device not in DEVICES_WITHOUT_MIRAI]
             attacks = [(botnet, attack) for botnet in botnets for attack in ATTACKS[botnet]]
             normal = _sample_normal_rows(files, device, len(attacks), np.random.default_rng([seed, i]))
             for j, (botnet, attack) in enumerate(attacks):

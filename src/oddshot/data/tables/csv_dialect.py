@@ -66,7 +66,7 @@ def detect_dialect(path: Path) -> CsvDialect:
 
 @contextmanager
 def open_python_csv(path: Path, dialect: CsvDialect, strict: bool = False) -> Iterator[Iterator[list[str]]]:
-    """Yield the rows below the header as Python's csv module reads them: slow, but it tells which row is wrong."""
+    """Yield the rows below the header as Python's csv module reads them: slow, but errors can name the row."""
     with open(path, encoding=dialect.encoding, newline="") as file:
         rows = (row for row in csv.reader(file, delimiter=dialect.delimiter, strict=strict) if row)
         next(rows)
