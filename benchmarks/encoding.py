@@ -45,7 +45,7 @@ def run() -> list[Verdict]:
         encoding = Encoding.fit([read_table(path)])
 
         def encode() -> None:
-            for chunk in stream_table(path, columns=encoding.kinds):
+            for chunk in stream_table(path, kinds=encoding.kinds):
                 encoding.transform(chunk)
 
         theirs = ours = float("inf")

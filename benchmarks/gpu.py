@@ -16,11 +16,11 @@ from oddshot.bench.paper import OUTLIER_DATASETS
 from oddshot.bench.plugins import DatasetSource
 from oddshot.bench.protocol import build_split, split_seed
 from oddshot.bench.settings import RunSettings, dataset_fingerprint, describe_run
-from oddshot.data.episodes.sampling import Rule
+from oddshot.data.episodes.sampling import SamplingRule
 from oddshot.methods.eigen import Eigen, EigenConfig
-from oddshot.training import TrainingConfig, train
+from oddshot.training import TrainingConfig, TrainingData, train
 
-PROTOCOLS: tuple[Rule, ...] = ("published", "resampled")
+PROTOCOLS: tuple[SamplingRule, ...] = ("published", "resampled")
 
 
 class Clock:
@@ -50,10 +50,9 @@ def train_replicas(
     method = Eigen(dataset.X.shape[1], EigenConfig(), splits)
     seeds = [split_seed(name, split) for split in range(splits)]
     pools = [part.training for part in parts], [part.validation for part in parts]
+    data = TrainingData(*pools, settings.sizes, settings.protocol)
     clock = Clock(device)
-    history = train(
-        method, *pools, seeds, config=settings.training, sizes=settings.sizes, rule=settings.protocol, device=device
-    )
+    history = train(method, data, seeds, config=settings.training, device=device)
     seconds, peak = clock.read()
     epochs = settings.training.epochs
     assert min(history.epochs) == epochs

@@ -30,7 +30,7 @@ def main() -> None:
     print_profile(f"One training step, {TASKS} tasks, M = {M}", training_step(TASKS))
     detector, X = fitted_detector(), np.random.default_rng(0).normal(size=(100_000, M))
     encoded = detector.encoding_.transform(X)
-    print_profile(f"Scoring {len(X):,} encoded rows of {M} attributes", lambda: detector.score_encoded(encoded))
+    print_profile(f"Scoring {len(X):,} encoded rows of {M} attributes", lambda: detector.task_.score_encoded(encoded))
     support = X[:6], np.array([0, 0, 0, 0, 0, 1])
     print_profile("One fit on six rows", lambda: detector.fit(*support))
 

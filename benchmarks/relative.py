@@ -26,7 +26,7 @@ def compare(n_attributes: int) -> list[Verdict]:
     fits = in_turn(*(lambda one=one: one.fit(X, y) for one in detectors), repeats=30)
     helped = FewShotDetector(untrained_relative(n_attributes)).fit(more, np.append(y, np.full(UNLABELLED, -1)))
     rows = rng.normal(size=(ROWS, n_attributes)).astype(np.float32)
-    scores = in_turn(*(lambda one=one: one.score_encoded(rows) for one in (*detectors, helped)), repeats=3)
+    scores = in_turn(*(lambda one=one: one.task_.score_encoded(rows) for one in (*detectors, helped)), repeats=3)
     return [
         Verdict(f"relative: a fit on 6 rows of {n_attributes} columns, times eigen's", fits[1] / fits[0], 3.0, True),
         Verdict(f"relative: a scored row of {n_attributes} columns, times eigen's", scores[1] / scores[0], 3.0, True),

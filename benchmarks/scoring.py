@@ -12,9 +12,9 @@ from sklearn.svm import OneClassSVM
 
 from benchmarks.models import M, fitted_detector
 from benchmarks.timing import Verdict, in_turn
-from oddshot.adapted.chunks import chunk_rows, threads_of_one_core
+from oddshot.adapted.chunks import single_core_threads
 from oddshot.detector import FewShotDetector
-from oddshot.methods.compiled import Folded
+from oddshot.methods.compiled import CompiledNetwork
 
 N_ROWS, FITTED_ON, REPEATS = 1_000_000, 1_000, 5
 # Name, detector with its own defaults, rows that it is timed on, how many times faster ours should be.
@@ -26,11 +26,11 @@ OTHERS = [
 
 
 def products(detector: FewShotDetector, X: NDArray[np.float32]) -> Callable[[], None]:
-    """The products of the folded scorer over all rows, nothing else: in its chunks and threads, into memory kept."""
-    folded = detector._folded
-    assert isinstance(folded, Folded)
-    step, threads = chunk_rows(folded, torch.device("cpu")), torch.get_num_threads()
-    weights = [layer.W for layer in folded.layers] + [folded.P]
+    """The matrix products of the compiled score over all rows, nothing else: in its chunks, threads and buffers."""
+    compiled = detector.task_.compiled
+    assert isinstance(compiled, CompiledNetwork)
+    step, threads = compiled.chunk_rows, torch.get_num_threads()
+    weights = [layer.W for layer in compiled.layers] + [compiled.P]
     blocks = np.array_split(X, 8 * threads)
 
     @torch.no_grad()
@@ -41,7 +41,7 @@ def products(detector: FewShotDetector, X: NDArray[np.float32]) -> Callable[[], 
                 x = torch.mm(x, W, out=out[: len(x)])
 
     def run() -> None:
-        with threads_of_one_core(threads) as pool:
+        with single_core_threads(threads) as pool:
             list(pool.map(multiply, blocks))
 
     return run
@@ -52,7 +52,7 @@ def run() -> list[Verdict]:
     encoded = detector.encoding_.transform(X)
     works: list[Callable[[], object]] = [
         products(detector, encoded),
-        lambda: detector.score_encoded(encoded),
+        lambda: detector.task_.score_encoded(encoded),
         lambda: detector.score_samples(X),
     ]
     works += [partial(other.fit(X[:FITTED_ON]).score_samples, X[:n]) for _, other, n, _ in OTHERS]

@@ -11,7 +11,7 @@ from benchmarks.timing import Verdict, best_seconds
 from oddshot.data.episodes.sampling import TaskSet
 from oddshot.data.episodes.synthesis import mixed_tasks
 from oddshot.methods import METHODS
-from oddshot.training import Progress, TrainingConfig, train
+from oddshot.training import Progress, TrainingConfig, TrainingData, train
 
 M, N_ROWS, TASKS, VALIDATION, EPOCHS = 21, 500, 400, 50, 4
 REFERENCE_TASKS = 20  # of an epoch's: the rest takes as long for each
@@ -27,7 +27,7 @@ def epoch_seconds(method: str, pools: tuple[TaskSet, TaskSet]) -> float:
 
     network = METHODS[method](M, METHODS[method].config_type())
     config = TrainingConfig(epochs=EPOCHS, patience=EPOCHS)
-    train(network, [pools[0]], [pools[1]], [0], config=config, on_epoch=on_epoch)
+    train(network, TrainingData([pools[0]], [pools[1]]), [0], config=config, on_epoch=on_epoch)
     return min(end - start for start, end in pairwise(ends[1:]))
 
 

@@ -19,7 +19,7 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from oddshot import FewShotDetector, InputError, meta_train
 from oddshot.adapted.chunks import MOST_UNLABELLED, sample_unlabelled, support_rows
-from oddshot.detector import BLOCK_ROWS
+from oddshot.detector import MAX_BLOCK_ROWS
 from oddshot.storage.model_file import to_bytes
 from tests import references
 from tests.fleets import SHORT, SIZES, fleet, labels, mixed, numbers, small_model
@@ -366,13 +366,13 @@ def test_one_model_serves_many_detectors_and_stays_as_it_is():
 
 
 def test_a_large_table_is_scored_in_blocks_and_errors_tell_the_row():
-    detector, X = FewShotDetector(small_model()).fit(numbers(9), labels()), numbers(8, BLOCK_ROWS + 3)
-    expected = detector.score_encoded(detector.encoding_.transform(X))
+    detector, X = FewShotDetector(small_model()).fit(numbers(9), labels()), numbers(8, MAX_BLOCK_ROWS + 3)
+    expected = detector.task_.score_encoded(detector.encoding_.transform(X))
     np.testing.assert_allclose(detector.score_samples(X), expected, rtol=1e-4, atol=1e-6)
     table = pa.table({f"x{j}": X[:, j] for j in range(3)})
     named = FewShotDetector(small_model()).fit(table.slice(0, 40), labels())
-    expected = named.score_encoded(named.encoding_.transform(table))
+    expected = named.task_.score_encoded(named.encoding_.transform(table))
     np.testing.assert_allclose(named.score_samples(table), expected, rtol=1e-4, atol=1e-6)
-    X[BLOCK_ROWS + 1, 2] = np.inf
-    with pytest.raises(InputError, match=f"row {BLOCK_ROWS + 2}, column 'x2'"):
+    X[MAX_BLOCK_ROWS + 1, 2] = np.inf
+    with pytest.raises(InputError, match=f"row {MAX_BLOCK_ROWS + 2}, column 'x2'"):
         detector.score_samples(X)

@@ -21,8 +21,8 @@ from oddshot.adapted.onnx_export import write_onnx
 from oddshot.adapted.task import AdaptedTask, check_labels, require_calibration, sample_unlabelled
 from oddshot.data.encoding import Encoding
 from oddshot.data.files import write_bytes
-from oddshot.data.tables.frames import as_table, take_rows
-from oddshot.data.tables.stacking import stack
+from oddshot.data.tables.concatenation import concat_tables
+from oddshot.data.tables.conversion import as_table, take_rows
 from oddshot.data.task import ANOMALY, NORMAL, UNLABELLED
 from oddshot.decisions.calibration import check_rate
 from oddshot.errors import InputError, OddshotError, file_error
@@ -249,7 +249,7 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 "(train --method eigen)"
             )
         rows = np.random.default_rng(0).normal(size=(1000, task.encoding.n_attributes)).astype(np.float32)
-        facts = {"threshold": repr(task.threshold), "attributes": json.dumps(task.encoding.names)}
+        facts = {"threshold": repr(task.threshold), "attributes": json.dumps(task.encoding.attribute_names)}
         write_onnx(path, task.compiled, facts, rows, task.score_encoded(rows))
 
     def save(self, path: str | Path) -> None:
@@ -363,7 +363,7 @@ def load_detector(path: str | Path) -> FewShotDetector:
         detector = FewShotDetector(record.model, record.false_positive_rate)
         others = np.full(len(record.unlabelled), UNLABELLED, np.int8)
         parts = [record.labelled, record.unlabelled]
-        X = stack(parts) if isinstance(record.labelled, pa.Table) else np.concatenate(parts)
+        X = concat_tables(parts) if isinstance(record.labelled, pa.Table) else np.concatenate(parts)
         detector.fit(X, np.append(record.labels, others))
     except OSError as error:
         raise file_error("read", path, error) from None

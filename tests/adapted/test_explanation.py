@@ -1,3 +1,4 @@
+import dataclasses
 from itertools import permutations
 
 import numpy as np
@@ -7,7 +8,7 @@ from hypothesis import strategies as st
 
 from oddshot import FewShotDetector, InputError
 from oddshot.adapted import explanation as module
-from oddshot.adapted.explanation import contributions, fixed_orders, nearest
+from oddshot.adapted.explanation import column_contributions, column_orders, nearest_rows
 from tests.fleets import MIXED, labels, mixed, numbers, small_model
 
 METHODS = ["eigen", "relative", "woanomaly", "lr"]
@@ -33,10 +34,10 @@ def test_contributions_are_those_of_a_loop(monkeypatch):
     rng = np.random.default_rng(0)
     rows, base = rng.normal(size=(2, 17, 5)).astype(np.float32)
     groups = [slice(0, 1), slice(1, 3), slice(3, 5)]
-    expected = [naive_contributions(crooked, *pair, groups, fixed_orders(3)) for pair in zip(rows, base, strict=True)]
+    expected = [naive_contributions(crooked, *pair, groups, column_orders(3)) for pair in zip(rows, base, strict=True)]
     for numbers_at_once in (1, 100, 1 << 22):
-        monkeypatch.setattr(module, "BLOCK_NUMBERS", numbers_at_once)
-        added, end, start = contributions(crooked, rows, base, groups, fixed_orders(3))
+        monkeypatch.setattr(module, "MAX_BLOCK_NUMBERS", numbers_at_once)
+        added, end, start = column_contributions(crooked, rows, base, groups, column_orders(3))
         np.testing.assert_allclose(added, expected, atol=1e-6)
         np.testing.assert_allclose(end, crooked(rows))
         np.testing.assert_allclose(start, crooked(base))
@@ -45,7 +46,7 @@ def test_contributions_are_those_of_a_loop(monkeypatch):
 def test_with_all_orders_they_are_shapley_values():
     rows, base = np.array([[1.0, 2.0, 3.0]], np.float32), np.zeros((1, 3), np.float32)
     orders = [np.array(order) for order in permutations(range(3))]
-    added, _, _ = contributions(
+    added, _, _ = column_contributions(
         lambda x: x[:, 0] * x[:, 1] + x[:, 2], rows, base, [slice(k, k + 1) for k in range(3)], orders
     )
     np.testing.assert_allclose(added, [[1.0, 1.0, 3.0]])
@@ -53,11 +54,11 @@ def test_with_all_orders_they_are_shapley_values():
 
 @given(st.integers(1, 40))
 def test_orders_are_permutations_with_their_reverses(n):
-    orders = [order.tolist() for order in fixed_orders(n)]
+    orders = [order.tolist() for order in column_orders(n)]
     assert all(sorted(order) == list(range(n)) for order in orders)
     assert all(order[::-1] in orders for order in orders)
     assert len(orders) == (8 if n > 2 else n)
-    assert orders == [order.tolist() for order in fixed_orders(n)]
+    assert orders == [order.tolist() for order in column_orders(n)]
 
 
 @settings(max_examples=20, deadline=None)
@@ -104,13 +105,17 @@ def test_nearest_rows_are_those_of_a_loop(monkeypatch):
     rows, others = rng.normal(size=(9, 4)).astype(np.float32), rng.normal(size=(6, 4)).astype(np.float32)
     distance = np.array([[np.sqrt(np.mean((a - b) ** 2)) for b in others] for a in rows])
     for at_once in (1, 1 << 22):
-        monkeypatch.setattr(module, "BLOCK_NUMBERS", at_once)
-        found, far = nearest(rows, others, 3)
+        monkeypatch.setattr(module, "MAX_BLOCK_NUMBERS", at_once)
+        found, far = nearest_rows(rows, others, 3)
         np.testing.assert_array_equal(found, distance.argsort(1)[:, :3])
         np.testing.assert_allclose(far, np.sort(distance, 1)[:, :3], rtol=1e-5)
 
 
-@pytest.mark.parametrize("model", [None, small_model()], ids=["without calibration", "with calibration"])
+@pytest.mark.parametrize(
+    "model",
+    [dataclasses.replace(small_model(), calibration=None), small_model()],
+    ids=["without calibration", "with calibration"],
+)
 def test_suggestions_are_different_rows_of_which_it_is_unsure(model):
     detector, X = FewShotDetector(model).fit(numbers(9)[:10], labels(10)), numbers(8)
     chosen = detector.suggest(X, 7)
@@ -127,10 +132,10 @@ def test_suggestions_are_different_rows_of_which_it_is_unsure(model):
 @pytest.mark.parametrize("method", ["eigen", "relative"])
 def test_scores_are_squared_distances_from_the_centre_in_the_projected_space(method):
     detector, X = FewShotDetector(small_model(method)).fit(numbers(9)[:10], labels(10)), numbers(8)
-    projected = detector.project_encoded(detector.encoding_.transform(X))
+    projected = detector.task_.project(detector.encoding_.transform(X))
     np.testing.assert_allclose((projected**2).sum(axis=1), detector.score_samples(X), rtol=1e-4, atol=1e-9)
     other = FewShotDetector(small_model("lr")).fit(numbers(9)[:10], labels(10))
-    assert other.project_encoded(other.encoding_.transform(X)) is None
+    assert other.task_.project(other.encoding_.transform(X)).shape == (len(X), 0)
 
 
 def test_suggestions_are_those_of_a_loop():

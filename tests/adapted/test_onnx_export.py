@@ -47,7 +47,7 @@ def test_the_file_tells_the_threshold_and_the_attributes(tmp_path):
     detector.export_onnx(tmp_path / "scorer.onnx")
     facts = onnxruntime.InferenceSession(tmp_path / "scorer.onnx").get_modelmeta().custom_metadata_map
     assert float(facts["threshold"]) == detector.threshold_
-    assert json.loads(facts["attributes"]) == list(detector.encoding_.names)
+    assert json.loads(facts["attributes"]) == list(detector.encoding_.attribute_names)
 
 
 def test_the_same_detector_gives_the_same_file(tmp_path):

@@ -32,8 +32,8 @@ def as_csv(X: NDArray[np.float64], names: Sequence[str] | None = None) -> bytes:
     return out.getvalue().encode()
 
 
-def make_client(folder: Path | None = None, most_bytes: int = 1 << 24) -> TestClient:
-    app = make_app(load_universal(), folder, "127.0.0.1", most_bytes)
+def make_client(folder: Path | None = None, max_upload_bytes: int = 1 << 24) -> TestClient:
+    app = make_app(load_universal(), folder, "127.0.0.1", max_upload_bytes)
     return TestClient(app, base_url="http://127.0.0.1")
 
 

@@ -1,4 +1,4 @@
-"""The pictures of docs/app.md: `python -m tests.app.screenshots`, with a Chromium on this machine."""
+"""Takes the screenshots in docs/app.md: `python -m tests.app.screenshots [FOLDER]`; needs Chromium."""
 
 import os
 import re
@@ -20,23 +20,23 @@ LOOKS = {
     "dark": {"color_scheme": "dark", "viewport": {"width": 1440, "height": 960}},
     "phone": {"color_scheme": "light", "viewport": {"width": 390, "height": 844}},
 }
-LABELS = 8
+N_LABELS = 8
 
 
 def label_suggested(page: Page) -> None:
-    """What a person who knows the wines would answer to the first suggestions."""
+    """Open the example and label the first suggested rows with their true labels."""
     truth = example_sheet(load_universal()).truth
     page.click("#example")
     page.wait_for_selector("#grid tbody tr[data-row]")
-    for _ in range(LABELS):
+    for _ in range(N_LABELS):
         page.wait_for_selector("#row-badge:visible")
         row = int(re.sub(r"\D", "", page.inner_text("#row-title"))) - 1
         page.keyboard.press("a" if truth[row] else "n")
         page.wait_for_function("row => document.getElementById('row-title').textContent !== row", arg=f"Row {row + 1}")
 
 
-def main() -> None:
-    """Start the app, label the example, and look at it in three ways."""
+def main(folder: Path) -> None:
+    """Start the app, label the example, and take a screenshot for each of LOOKS."""
     command = [sys.executable, "-m", "oddshot", "app", "--no-browser", "--port", "0"]
     with tempfile.TemporaryDirectory() as home, sync_playwright() as playwright:
         variables = {**os.environ, "XDG_STATE_HOME": home, "HOME": home}
@@ -51,11 +51,11 @@ def main() -> None:
                 label_suggested(page)
             page.mouse.move(2, 2)
             page.wait_for_timeout(2000)
-            page.screenshot(path=DOCS / f"app-{name}.png")
+            page.screenshot(path=folder / f"app-{name}.png")
         browser.close()
         process.terminate()
         process.wait()
 
 
 if __name__ == "__main__":
-    main()
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else DOCS)

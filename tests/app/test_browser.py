@@ -1,5 +1,6 @@
 """The app in a real browser: Chromium of the system, driven by playwright."""
 
+import json
 import os
 import re
 import subprocess
@@ -34,7 +35,7 @@ def chromium():
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory):
-    """The app as a user starts it, with labels kept in a folder of the tests."""
+    """The app as a user starts it, with labels saved in a temporary folder."""
     home = tmp_path_factory.mktemp("home")
     variables = {**os.environ, "XDG_STATE_HOME": str(home), "HOME": str(home)}
     command = [sys.executable, "-m", "oddshot", "app", "--no-browser", "--port", "0"]
@@ -46,7 +47,7 @@ def address(tmp_path_factory):
 
 @pytest.fixture
 def open_page(chromium, address):
-    """Opens pages; in the end, none of them may have complained."""
+    """Opens pages; none of them may have errors, warnings, dialogs or requests to other hosts."""
     complaints, contexts = [], []
 
     def make(**settings):
@@ -78,14 +79,14 @@ def upload(page, data, name="machines.csv"):
 
 
 def settle(page, quiet=0.25):
-    """Until the page has asked for nothing for a moment, and has all its answers."""
+    """Wait until no request is pending and none was sent for a moment."""
     page.wait_for_timeout(50)
     while page.pending or time.monotonic() - page.last < quiet:
         page.wait_for_timeout(20)
 
 
 def watch(page):
-    """Count the requests on their way."""
+    """Keep track of the pending requests."""
     page.pending, page.last = set(), time.monotonic()
 
     def begin(request):
@@ -106,7 +107,7 @@ def selected(page):
 
 
 def press(page, key):
-    """A key, and the answer to the label that it sets."""
+    """Press a key that changes a label, and wait until the page shows the new ranking."""
     with page.expect_response(lambda response: re.search("/api/(label|undo)", response.url)):
         page.keyboard.press(key)
     settle(page)
@@ -240,7 +241,7 @@ def test_a_wrong_file_is_one_sentence_on_the_page(open_page):
     page.set_input_files("#table-file", {"name": "wrong.csv", "mimeType": "text/csv", "buffer": b"a,b\n"})
     page.wait_for_selector("#message:visible")
     assert page.inner_text("#message") == "wrong.csv: no rows, only a header"
-    (complaint,) = open_page.complaints  # Chromium's own, of the status
+    (complaint,) = open_page.complaints  # Chromium itself reports the status
     assert "422" in complaint
     open_page.complaints.clear()
 
@@ -257,6 +258,156 @@ def test_a_larger_table_is_scored_in_the_background_and_scrolls(open_page):
     page.wait_for_function("() => document.querySelector('#grid tbody tr:last-child').ariaRowIndex === '25001'")
     page.wait_for_function("() => document.querySelector('#grid tbody tr:last-child').dataset.row !== undefined")
     settle(page)
+
+
+def hold(page, path):
+    """Hold back the answer to the next request to a path; the page gets it when the returned function is called."""
+    held = []
+    page.route(f"**/api/{path}", lambda route: held.append((route, route.fetch())), times=1)
+
+    def release():
+        while not held:
+            page.wait_for_timeout(20)
+        route, response = held.pop()
+        route.fulfill(response=response)
+
+    return release
+
+
+def test_an_answer_that_was_overtaken_is_not_shown(open_page):
+    page = open_page()
+    upload(page, as_csv(two_kinds(seed=5)[0]), "overtaken.csv")
+    release = hold(page, "labels")
+    two = {"rows": 300, "labels": {"291": "normal", "292": "anomaly"}}
+    with page.expect_request("**/api/labels"):
+        page.set_input_files("#labels-file", {"name": "l.json", "mimeType": "", "buffer": json.dumps(two).encode()})
+    page.wait_for_timeout(300)  # the server has the two labels, the page does not know yet
+    with page.expect_response("**/api/label"):
+        page.keyboard.press("n")
+    page.wait_for_function("() => document.getElementById('table-facts').textContent.includes('2 normal, 1 anomaly')")
+    release()
+    settle(page)
+    assert "2 normal, 1 anomaly" in page.inner_text("#table-facts")
+    page.click(".switch >> text=Labelled")
+    page.wait_for_function("() => document.querySelectorAll('#grid tbody tr').length === 3")
+    settle(page)
+
+
+def test_the_card_of_the_row_selected_last_is_shown(open_page):
+    page = open_page()
+    upload(page, as_csv(two_kinds(seed=6)[0]), "cards.csv")
+    lines = page.locator("#grid tbody tr[data-row]")
+    slow, fast = (int(lines.nth(k).get_attribute("data-row")) for k in (3, 4))
+    release = hold(page, f"row/{slow}")
+    page.click(f"#row-{slow} td:first-child")
+    page.click(f"#row-{fast} td:first-child")
+    page.wait_for_function("title => document.getElementById('row-title').textContent === title", arg=f"Row {fast + 1}")
+    release()
+    settle(page)
+    assert selected(page) == fast
+    assert page.get_attribute(f"#row-{fast}", "aria-selected") == "true"
+
+
+def test_the_start_page_stays_when_a_new_ranking_arrives(open_page):
+    page = open_page()
+    upload(page, as_csv(two_kinds(seed=7)[0]), "start.csv")
+    release = hold(page, "label")
+    with page.expect_request("**/api/label"):
+        page.keyboard.press("n")
+    page.click("#new-table")
+    release()
+    settle(page)
+    assert page.is_visible("#start")
+    assert not page.is_visible("#work")
+    page.click("#back")
+    assert page.is_visible("#work")
+    assert not page.is_visible("#start")
+    assert "1 normal" in page.inner_text("#table-facts")
+
+
+STORE = """async () => {
+  const { createStore } = await import("/store.js");
+  const store = createStore({ turn: 3, label: "a", other: 0 });
+  const calls = [];
+  %s
+}"""
+
+
+def test_store_update_notifies_with_both_states(open_page):
+    calls = open_page().evaluate(
+        STORE
+        % """
+        store.subscribe((now, before) => calls.push([before.label, now.label, now.other]));
+        store.update({ label: "b" });
+        store.update({ other: 1 });
+        return [calls, store.getState()];"""
+    )
+    assert calls == [[["a", "b", 0], ["b", "b", 1]], {"turn": 3, "label": "b", "other": 1}]
+
+
+def test_store_notifies_of_the_given_fields_only(open_page):
+    calls = open_page().evaluate(
+        STORE
+        % """
+        store.subscribe((now) => calls.push(now.other), ["label", "turn"]);
+        store.update({ other: 1 });
+        store.update({ other: 2, label: "b" });
+        store.update({ other: 3, label: "b" });
+        store.update({ other: 4, turn: 4 });
+        return calls;"""
+    )
+    assert calls == [2, 4]
+
+
+def test_store_ignores_an_older_answer(open_page):
+    calls = open_page().evaluate(
+        STORE
+        % """
+        store.subscribe((now) => calls.push([now.turn, now.label]));
+        const taken = [
+          store.update({ turn: 5, label: "newer" }),
+          store.update({ turn: 4, label: "older" }),
+          store.update({ turn: 5, label: "equal" }),
+          store.update({ label: "without a turn" }),
+          store.update({ turn: 0, label: "restarted" }, { evenIfOlder: true }),
+        ];
+        return [taken, calls];"""
+    )
+    taken = [[5, "newer"], [5, "equal"], [5, "without a turn"], [0, "restarted"]]
+    assert calls == [[True, False, True, True, True], taken]
+
+
+def test_store_reports_an_exception_and_notifies_the_other_subscribers(open_page):
+    calls = open_page().evaluate(
+        STORE
+        % """
+        store.subscribe(() => { throw new Error("broken panel"); });
+        store.subscribe((now) => calls.push(now.label));
+        store.update({ label: "b" });
+        store.update({ label: "c" });
+        return calls;"""
+    )
+    assert calls == ["b", "c"]
+    assert open_page.complaints == ["broken panel"] * 2
+    open_page.complaints.clear()
+
+
+def test_store_can_be_changed_by_update_only_and_not_by_subscribers(open_page):
+    state = open_page().evaluate(
+        STORE
+        % """
+        store.subscribe(() => store.update({ label: "from a subscriber" }));
+        store.update({ other: 1 });
+        try {
+          Object.assign(store.getState(), { label: "from outside" });
+        } catch (error) {
+          calls.push(error.name);
+        }
+        return [calls, store.getState()];"""
+    )
+    assert state == [["TypeError"], {"turn": 3, "label": "a", "other": 1}]
+    assert open_page.complaints == ["a subscriber must not update the state"]
+    open_page.complaints.clear()
 
 
 LOOKS = {

@@ -26,7 +26,7 @@ def label_some(client, n=10):
 
 
 @pytest.mark.parametrize("method", ["eigen", "relative", "lr"])
-def test_a_trained_model_ranks_with_probability_and_rate(method):
+def test_a_trained_model_ranks_with_probability_and_rate(method, tmp_path):
     client = client_of(small_model(method, mixed))
     data = mixed(9).to_csv(index=False).encode()
     kinds = {column["name"]: column["kind"] for column in upload(client, data)["table"]["columns"]}
@@ -37,7 +37,10 @@ def test_a_trained_model_ranks_with_probability_and_rate(method):
         warnings.simplefilter("ignore")  # the fleet is small: such a task may be unknown
         state = label_some(client)
     rows = client.get("/api/rows").json()["rows"]
-    assert all(0 <= row["probability"] <= 1 for row in rows)
+    (tmp_path / "d").write_bytes(client.get("/api/export/detector.safetensors").content)
+    table = pd.read_csv(io.BytesIO(data)).iloc[[row["row"] for row in rows]]
+    expected = load_detector(tmp_path / "d").predict_proba(table)[:, 1]
+    np.testing.assert_allclose([row["probability"] for row in rows], expected, rtol=1e-3, atol=1e-6)
     assert 0.001 <= state["threshold"]["false_alarms"] <= 0.5
     rates = [
         client.post("/api/threshold", json={"value": row["score"]}).json()["threshold"]["false_alarms"] for row in rows

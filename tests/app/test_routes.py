@@ -1,3 +1,5 @@
+"""The routes of the app: what a browser asks for, what it exports, and requests that are refused."""
+
 import decimal
 import io
 import json
@@ -6,6 +8,7 @@ import socket
 import tempfile
 import threading
 import urllib.request
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -14,6 +17,7 @@ import pyarrow.parquet
 import pytest
 
 from oddshot import load_detector
+from oddshot.app import uploads
 from oddshot.web.address import listen
 from oddshot.web.serving import make_server
 from tests.app.samples import as_csv, make_client, two_kinds, upload
@@ -170,12 +174,23 @@ def test_labels_are_kept_for_the_same_file(tmp_path):
     assert upload(make_client(tmp_path), data + b"1,1,1,1,1\n")["labels"]["rows"] == {}
 
 
-def test_a_column_can_be_left_out_and_taken_back(labelled):
-    before = labelled.get("/api/rows").json()
+def test_a_column_can_be_left_out_and_used_again(labelled):
+    X, _ = two_kinds()
+    labels, before = labelled.get("/api/export/labels.json").content, labelled.get("/api/rows").json()
+    without = make_client()  # with a table that never had the column
+    upload(without, as_csv(X[:, 1:], ["x1", "x2", "x3", "x4"]))
+    without.put("/api/labels", content=labels)
     state = labelled.post("/api/columns", json={"left_out": ["x0"]}).json()
     assert state["table"]["columns"][0]["kind"] == "not used"
     assert state["labels"]["normal"] == 5
-    assert labelled.get("/api/rows").json() != before
+    for found, expected in zip(
+        *(client.get("/api/rows").json()["rows"] for client in (labelled, without)), strict=True
+    ):
+        assert (found["row"], found["score"], found["probability"]) == (
+            expected["row"],
+            pytest.approx(expected["score"]),
+            pytest.approx(expected["probability"]),
+        )
     labelled.post("/api/columns", json={"left_out": []})
     assert labelled.get("/api/rows").json() == before
 
@@ -215,9 +230,9 @@ WRONG_TABLES = {
     "bad parquet": (b"PAR1" + bytes(100), "cannot be read"),
     "inf": (b"a,b\n1,2\ninf,3\n", "too large"),
     "1e308": (b"a,b\n1,2\n1e308,3\n", "too large"),
-    "ragged": (b"a,b\n1,2\n1,2,3\n", ""),
+    "ragged": (b"a,b\n1,2\n1,2,3\n", "row 2 has 3 fields, the header has 2"),
     "twice": (b"a,a\n1,2\n", "two columns"),
-    "nothing of use": (b"a,b\n,\n,\n", ""),
+    "nothing of use": (b"a,b\n,\n,\n", "no column is of use"),
 }
 
 
@@ -230,8 +245,16 @@ def test_wrong_tables_are_one_sentence_and_the_open_one_stays(labelled, case):
     assert labelled.get("/api/state").json() == before
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize("n_bytes", [10, 10**6])  # the disk is full when the file is closed, or earlier
+def test_a_full_disk_during_an_upload_is_not_a_client_error(client, monkeypatch, n_bytes):
+    monkeypatch.setattr(uploads, "open", lambda path, mode: open("/dev/full", mode), raising=False)  # noqa: SIM115
+    answer = client.put("/api/table?name=t.csv", content=b"1" * n_bytes)
+    refused(answer, 507, "the file cannot be stored while it is read: No space left on device")
+
+
 def test_a_table_that_is_too_large_is_refused():
-    client = make_client(most_bytes=1000)
+    client = make_client(max_upload_bytes=1000)
     refused(client.put("/api/table", content=b"a,b\n" + b"1,2\n" * 1000), 413, "larger than")
     chunks = (b"1,2\n" * 50 for _ in range(50))  # of unknown length
     refused(client.put("/api/table", content=chunks), 413, "larger than")
@@ -280,7 +303,8 @@ def test_far_thresholds_are_taken(labelled):
     for value, above in ((1e308, 0), (-1e308, 300)):
         state = labelled.post("/api/threshold", json={"value": value}).json()
         assert state["threshold"]["above"] == above
-        assert labelled.get("/api/axis").status_code == 200
+        threshold = labelled.get("/api/axis").json()["threshold"]
+        assert threshold is None if value < 0 else threshold > 1  # no squared distance is negative; 1 is the last row
 
 
 @pytest.mark.parametrize(
@@ -363,3 +387,6 @@ def test_columns_of_every_type_are_shown_and_exported(client):
         assert answer.status_code == 200, answer.text
     frame = pd.read_csv(io.BytesIO(client.get("/api/export/scores.csv").content))
     assert frame["category"][0] == "'=a"
+    exported = pyarrow.parquet.read_table(io.BytesIO(client.get("/api/export/scores.parquet").content))
+    uploaded = pyarrow.parquet.read_table(io.BytesIO(out.getvalue()))
+    assert exported.select(table.column_names).cast(uploaded.schema).to_pylist()[2:] == uploaded.to_pylist()[2:]  # NaN

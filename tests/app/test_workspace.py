@@ -1,9 +1,12 @@
+"""The workspace without HTTP: ranking, labels, thresholds, suggestions and large tables."""
+
 import numpy as np
 import pyarrow as pa
 import pytest
+from sklearn.decomposition import PCA
 
 from oddshot import FewShotDetector
-from oddshot.app import views, workspace
+from oddshot.app import open_table, views, workspace
 from oddshot.app.example import example_sheet
 from oddshot.app.labels import Labels, parse_labels_file
 from oddshot.app.sheet import describe_columns, make_sheet
@@ -27,13 +30,15 @@ def arrow(X):
 def test_before_the_first_normal_label_rows_are_ranked_by_distance_to_the_median():
     X, _ = two_kinds()
     now = opened(arrow(X)).current
-    rows = now.sheet.rows
-    expected = ((rows - np.median(rows[now.sample], axis=0)) ** 2).mean(axis=1)
-    np.testing.assert_allclose(now.ranking.by_row, expected, rtol=1e-5)
-    assert now.decided is None
-    assert now.suggestion == expected.argmin()
-    assert "distance to the median row" in now.ranking.scorer.notice
-    np.testing.assert_allclose(now.ranking.scorer.explain(np.arange(9)).added.sum(axis=1), expected[:9], rtol=1e-5)
+    rows = now.sheet.encoded
+    expected = ((rows - np.median(rows[now.unlabelled_sample], axis=0)) ** 2).mean(axis=1)
+    np.testing.assert_allclose(now.ranking.scores, expected, rtol=1e-5)
+    assert now.threshold is None
+    assert now.suggested_row == expected.argmin()
+    assert "distance to the median row" in now.ranking.ranker.notice
+    np.testing.assert_allclose(
+        now.ranking.ranker.explain(np.arange(9)).contributions.sum(axis=1), expected[:9], rtol=1e-5
+    )
 
 
 def test_scores_are_those_of_a_detector_with_the_same_labels():
@@ -41,15 +46,15 @@ def test_scores_are_those_of_a_detector_with_the_same_labels():
     work = opened(arrow(X))
     chosen = [*np.flatnonzero(y == 0)[:5], np.flatnonzero(y == 1)[0]]
     for row in chosen:
-        work.change(lambda labels, row=row: labels.set(int(row), int(y[row])))
+        work.change_labels(lambda labels, row=row: labels.set(int(row), int(y[row])))
     now = work.current
-    rows = np.concatenate([now.labels.rows, np.setdiff1d(now.sample, now.labels.rows)])
+    rows = np.concatenate([now.labels.rows, np.setdiff1d(now.unlabelled_sample, now.labels.rows)])
     given = np.concatenate([now.labels.values, np.full(len(rows) - 6, -1)])
     model = from_bytes(to_bytes(now.sheet.model))  # with the encoding of the whole table
     detector = FewShotDetector(model).fit(arrow(X[rows]), given)
-    np.testing.assert_allclose(now.ranking.by_row, detector.score_samples(arrow(X)), rtol=1e-5)
-    assert now.decided == pytest.approx(detector.threshold_)
-    assert (np.diff(now.ranking.falling) <= 0).all()
+    np.testing.assert_allclose(now.ranking.scores, detector.score_samples(arrow(X)), rtol=1e-5)
+    assert now.threshold == pytest.approx(detector.threshold_)
+    assert (np.diff(now.ranking.sorted_scores) <= 0).all()
 
 
 def test_the_encoding_does_not_change_with_labels():
@@ -57,9 +62,9 @@ def test_the_encoding_does_not_change_with_labels():
     work = opened(arrow(X))
     before = work.current.sheet
     for row in range(4):
-        work.change(lambda labels, row=row: labels.set(row, int(y[row])))
+        work.change_labels(lambda labels, row=row: labels.set(row, int(y[row])))
     assert work.current.sheet is before
-    assert work.current.ranking.scorer.detector.encoding_ == before.encoding
+    assert work.current.ranking.ranker._task.encoding == before.encoding
 
 
 def test_eight_labels_in_the_example_find_the_foreign_wines():
@@ -68,8 +73,8 @@ def test_eight_labels_in_the_example_find_the_foreign_wines():
     now = work.current
     start = now.auc()
     for _ in range(8):
-        row = now.suggestion
-        work.change(lambda labels, row=row: labels.set(row, int(now.sheet.truth[row])))
+        row = now.suggested_row
+        work.change_labels(lambda labels, row=row: labels.set(row, int(now.sheet.truth[row])))
     assert start < 0.8
     assert now.auc() > 0.98
 
@@ -78,71 +83,95 @@ def test_suggestions_are_not_labelled_and_end_when_all_are():
     X, _ = two_kinds(6)
     work = opened(arrow(X))
     for _ in range(6):
-        row = work.current.suggestion
+        row = work.current.suggested_row
         assert work.current.labels.get(row) is None
-        work.change(lambda labels, row=row: labels.set(row, 0))
-    assert work.current.suggestion is None
+        work.change_labels(lambda labels, row=row: labels.set(row, 0))
+    assert work.current.suggested_row is None
 
 
-def test_large_tables_are_ranked_in_part_at_once_and_then_whole(monkeypatch):
-    monkeypatch.setattr(workspace, "QUICK_ROWS", 200)
-    monkeypatch.setattr(workspace, "BLOCK_ROWS", 64)
-    monkeypatch.setattr(workspace, "MAP_ROWS", 80)
+def test_large_tables_are_ranked_in_part_first_and_then_completely(monkeypatch):
+    monkeypatch.setattr(open_table, "MAX_FOREGROUND_ROWS", 200)
+    monkeypatch.setattr(workspace, "N_ROWS_PER_BLOCK", 64)
+    monkeypatch.setattr(open_table, "MAX_MAP_ROWS", 80)
     X, _ = two_kinds(1000)
     work = opened(arrow(X))
-    work.wait()
+    work.wait_until_scored()
     assert work.current.ranking.is_complete
-    turn = work.turn
+    version = work.ranking_version
     with work.lock:  # the background thread cannot show its ranking
-        work.change(lambda labels: labels.set(0, 0))
-        work.change(lambda labels: labels.set(1, 0))
-        assert 190 < len(work.current.ranking.order) < 210
-        assert work.stage == "scoring"
+        highest = work.current.ranking.order[:100].tolist()
+        work.change_labels(lambda labels: labels.set(0, 0))
+        assert set(highest) <= set(work.current.ranking.order.tolist())  # half of the rows are those ranked highest
+        work.change_labels(lambda labels: labels.set(1, 0))
+        assert len(work.current.ranking.order) <= 200 + 2
+        assert {0, 1} <= set(work.current.ranking.order.tolist())  # the labelled rows
+        assert work.activity == "scoring"
         partial = work.current.ranking
         assert len(views.map_points(work.current)["rows"]) >= 80
-    work.wait()
+    work.wait_until_scored()
     assert work.current.ranking.is_complete
-    assert work.stage == ""
-    assert work.turn > turn
+    assert work.activity == ""
+    assert work.ranking_version == version + 3  # two partial rankings, and the whole of the latter
     known = partial.order
-    np.testing.assert_allclose(partial.by_row[known], work.current.ranking.by_row[known], rtol=1e-4)
+    np.testing.assert_allclose(partial.scores[known], work.current.ranking.scores[known], rtol=1e-4)
 
 
 def test_a_threshold_keeps_its_share_of_the_rows_when_labels_come():
     X, y = two_kinds()
     work = opened(arrow(X))
     for row in range(5):
-        work.change(lambda labels, row=row: labels.set(row, int(y[row])))
+        work.change_labels(lambda labels, row=row: labels.set(row, int(y[row])))
     ranking = work.current.ranking
-    work.set_threshold(float(ranking.falling[29:31].mean()))
+    work.set_threshold(float(ranking.sorted_scores[29:31].mean()))
     assert views.threshold_state(work.current)["above"] == 30
-    work.change(lambda labels: labels.set(9, int(y[9])))
+    work.change_labels(lambda labels: labels.set(9, int(y[9])))
     assert views.threshold_state(work.current)["above"] == 30
     work.set_threshold(None)
-    assert work.current.decided == work.current.ranking.scorer.threshold
+    assert work.current.threshold == work.current.ranking.ranker.threshold
 
 
-def test_places_are_those_of_the_order_also_with_ties():
+def test_ranks_agree_with_the_order_also_with_ties():
     now = opened(pa.table({"x": [1.0, 2.0, 1.0, 9.0, 2.0, 2.0, 1.0]})).current
-    assert [now.ranking.place(row) for row in now.ranking.order.tolist()] == list(range(7))
+    assert [now.ranking.rank_of(row) for row in now.ranking.order.tolist()] == list(range(7))
 
 
 @pytest.mark.parametrize("share", [0.0, 0.01, 0.5, 1.0])
 def test_threshold_for_a_share(share):
     ranking = opened(arrow(two_kinds()[0])).current.ranking
-    assert ranking.above(ranking.threshold_for(share)) == round(share * 300)
+    assert ranking.count_above(ranking.threshold_for_share(share)) == round(share * 300)
 
 
 def test_left_out_columns_do_not_count():
-    X, _ = two_kinds()
-    first = opened(arrow(X)).current.ranking.by_row
+    """Scores, thresholds and suggestions are those of a table that never had the column."""
+    X, y = two_kinds()
     X[:, 4] *= 1000
     X[7, 4] = 1e6
-    left = opened(arrow(X), left_out=("x4",)).current
-    assert [column.kind for column in describe_columns(left.sheet)] == ["number"] * 4 + ["not used"]
-    assert not np.allclose(first, left.ranking.by_row)
+    all_columns, left_out, without = opened(arrow(X)), opened(arrow(X), left_out=("x4",)), opened(arrow(X[:, :4]))
+    assert [column.kind for column in describe_columns(left_out.current.sheet)] == ["number"] * 4 + ["not used"]
+    for row in range(5):
+        np.testing.assert_array_equal(left_out.current.ranking.scores, without.current.ranking.scores)
+        assert left_out.current.threshold == without.current.threshold
+        assert left_out.current.suggested_row == without.current.suggested_row
+        for work in (all_columns, left_out, without):
+            work.change_labels(lambda labels, row=row: labels.set(row, int(y[row])))
+    assert not np.allclose(all_columns.current.ranking.scores, without.current.ranking.scores)  # the column would count
+
+
+def test_not_every_column_can_be_left_out():
     with pytest.raises(InputError, match="every column is left out"):
-        opened(arrow(X), left_out=[f"x{j}" for j in range(5)])
+        opened(arrow(two_kinds()[0]), left_out=[f"x{j}" for j in range(5)])
+
+
+def test_the_map_shows_the_principal_components():
+    now = opened(arrow(two_kinds()[0])).current
+    X = np.arcsinh(now.sheet.encoded.astype(np.float64))
+    expected = PCA(2).fit_transform(X)
+    expected /= expected.std(axis=0)
+    points = views.map_points(now)
+    assert points["rows"] == list(range(300))
+    for found, component in zip((points["x"], points["y"]), expected.T, strict=True):
+        sign = np.sign(np.dot(found, component))  # that of a component is arbitrary
+        np.testing.assert_allclose(found, sign * component, atol=1e-3)  # the page gets three digits
 
 
 def test_columns_by_kind():
@@ -167,31 +196,34 @@ def test_columns_by_kind():
 def test_tiny_tables(n):
     work = opened(pa.table({"x": [1.0, 2.0, 5.0][:n]}))
     for row in range(n):
-        work.change(lambda labels, row=row: labels.set(row, 0))
+        work.change_labels(lambda labels, row=row: labels.set(row, 0))
     assert views.state(work)["labels"]["normal"] == n
-    views.map_points(work.current)  # that these can be drawn at all
-    views.axis_points(work.current)
+    for points in (views.map_points(work.current), views.axis_points(work.current)):
+        assert points["rows"] in (list(range(n)), [])
+        assert len(points["x"]) == len(points["rows"])
+        assert np.isfinite(points["x"]).all()
+    assert views.map_points(work.current)["rows"] == list(range(n))
 
 
-def test_labels_survive_in_their_file(tmp_path):
+def test_saved_labels_are_loaded_again(tmp_path):
     X, _ = two_kinds()
     work = opened(arrow(X), tmp_path)
-    work.change(lambda labels: labels.set(3, 1))
-    work.change(lambda labels: labels.set(4, 0))
+    work.change_labels(lambda labels: labels.set(3, 1))
+    work.change_labels(lambda labels: labels.set(4, 0))
     assert opened(arrow(X), tmp_path).current.labels.to_json() == {"4": "anomaly", "5": "normal"}
     (tmp_path / f"{'0' * 64}.json").write_text("{")
     assert len(opened(arrow(X), tmp_path).current.labels) == 0
 
 
-def test_labels_that_cannot_be_kept_do_not_stop_the_work(tmp_path):
+def test_labels_that_cannot_be_saved_do_not_stop_the_work(tmp_path):
     (tmp_path / "file").write_text("")
     work = opened(arrow(two_kinds()[0]), tmp_path / "file")
-    work.change(lambda labels: labels.set(3, 1))
+    work.change_labels(lambda labels: labels.set(3, 1))
     assert len(work.current.labels) == 1
     assert "Labels are not kept" in views.state(work)["notice"]
 
 
-def test_undo_takes_back_one_change_at_a_time():
+def test_undo_reverts_one_change_at_a_time():
     labels = Labels(10)
     labels.set(1, 0)
     labels.set(1, 1)

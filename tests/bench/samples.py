@@ -3,10 +3,13 @@
 import json
 import subprocess
 import sys
+from contextlib import contextmanager
 
+from oddshot.bench import plugins
 from oddshot.bench.plugins import make_dataset_source
 from oddshot.bench.record import RunRecord
 from oddshot.bench.settings import hash_config
+from oddshot.methods import METHODS
 
 PLUGIN = '''
 import os, time
@@ -80,6 +83,19 @@ def fleet():
 
 register_dataset("fleet", fleet, splits=(3, 1, 2))
 '''
+
+
+@contextmanager
+def restored_registries():
+    """Methods and datasets that are registered within the block are unknown after it."""
+    registries = (METHODS, plugins.DATASETS)
+    before = [dict(registry) for registry in registries]
+    try:
+        yield
+    finally:
+        for registry, entries in zip(registries, before, strict=True):
+            registry.clear()
+            registry.update(entries)
 
 
 def write_plugin(folder):

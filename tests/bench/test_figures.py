@@ -1,19 +1,27 @@
 import numpy as np
 import pytest
+from matplotlib.image import imread
 
-from oddshot.bench import figures
+from oddshot.bench import figures, plots
 from oddshot.bench.curves import ANOMALIES, NORMALS, TASKS, collect_curves
-from oddshot.bench.figure_grids import grids_for_figure, load_saved_spaces, sweep_grids, train_spaces
+from oddshot.bench.figure2 import load_saved_spaces, train_spaces
+from oddshot.bench.figure_grids import grids_for_figure, sweep_grids
 from oddshot.bench.figures import FigureRequest, draw_figure, parse_figures
 from oddshot.bench.grid import Grid
-from oddshot.bench.plots import Curve, cliques, draw_curves, draw_ranks, three_spaces
+from oddshot.bench.plots import Curve, cliques, draw_curves, draw_ranks
 from oddshot.bench.settings import RunSettings
 from oddshot.data.episodes.sampling import EpisodeSizes
 from oddshot.errors import InputError
 from oddshot.training import TrainingConfig
 from tests.bench.samples import make_source, record
 
-PNG = b"\x89PNG"
+
+@pytest.fixture
+def drawn(monkeypatch):
+    """The figures that a test draws, without writing them."""
+    figures = []
+    monkeypatch.setattr(plots, "save_figure", lambda figure, path: figures.append(figure))
+    return figures
 
 
 def tasks_runs(datasets=("glass", "wdbc"), methods=("eigen", "svdd")):
@@ -74,14 +82,42 @@ def test_cliques():
     assert cliques(np.array([1.0, 3.0]), 1.0) == []
 
 
-def test_every_figure_is_drawn(tmp_path):
-    draw_ranks(tmp_path / "a.png", ["eigen", "lr", "knn"], np.array([1.2, 2.0, 2.8]), 0.9, "ranks")
-    draw_curves(tmp_path / "b.png", {"eigen": Curve((1, 2), (0.5, 0.6), (0.4, 0.5), (0.6, 0.7))}, "x", "title")
-    rng = np.random.default_rng(0)
-    rows, y = rng.normal(size=(12, 4)), np.arange(12) % 4 == 0
-    three_spaces(tmp_path / "c.png", rows, rows, rows[:, 0], y.astype(int), np.arange(12) < 6)
-    for name in "abc":
-        assert (tmp_path / f"{name}.png").read_bytes().startswith(PNG)
+def test_curves_show_means_and_bands(drawn):
+    curves = {
+        "eigen": Curve((0, 1, 10), (0.5, 0.6, 0.95), (0.4, 0.5, 0.85), (0.6, 0.7, 1.05), (True, False, False)),
+        "svdd": Curve((1, 10), (0.3, 0.4), (0.2, 0.3), (0.4, 0.5)),
+    }
+    draw_curves("unused.png", curves, "labelled anomalies", "title", "note")
+    (axes,) = drawn[0].axes
+    lines = {line.get_label(): line.get_xydata().tolist() for line in axes.lines if line.get_label()[0] != "_"}
+    assert lines == {"Ours": [[0, 0.5], [1, 0.6], [2, 0.95]], "SVDD": [[1, 0.3], [2, 0.4]]}
+    (hollow,) = (line for line in axes.lines if line.get_markerfacecolor() == "white")
+    assert hollow.get_xydata().tolist() == [[0, 0.5]]
+    bands = [band.get_paths()[0].vertices for band in axes.collections]
+    assert [band[:, 1].min() for band in bands] == [0.4, 0.2]
+    assert [band[:, 1].max() for band in bands] == [1.0, 0.5]  # not above an AUC of 1
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["0", "1", "10"]
+    assert (axes.get_xlabel(), axes.get_title()) == ("labelled anomalies", "title")
+
+
+def test_ranks_show_names_in_order_and_cliques(drawn):
+    draw_ranks("unused.png", ["lr", "eigen", "knn"], np.array([2.0, 1.2, 2.8]), 0.85, "ranks")
+    (axes,) = drawn[0].axes
+    texts = [text.get_text().strip() for text in axes.texts]
+    assert texts == ["Ours 1.20", "LR 2.00", "2.80 KNN", "critical difference 0.85", "1", "2", "3"]
+    assert [text.get_weight() for text in axes.texts[:3]] == ["bold", "normal", "normal"]
+    *bars, scale = (line.get_xdata() for line in axes.lines if line.get_linewidth() == 4)
+    np.testing.assert_allclose(bars, [[1.17, 2.03], [1.97, 2.83]])  # joined: 1.2 and 2.0, 2.0 and 2.8
+    np.testing.assert_allclose(scale, [1, 1.85])
+
+
+def test_figures_are_png_files(tmp_path):
+    draw_curves(tmp_path / "a.png", {"eigen": Curve((1, 2), (0.5, 0.6), (0.4, 0.5), (0.6, 0.7))}, "x", "title")
+    draw_ranks(tmp_path / "b.png", ["eigen", "lr", "knn"], np.array([1.2, 2.0, 2.8]), 0.9, "ranks")
+    curves, ranks = imread(tmp_path / "a.png"), imread(tmp_path / "b.png")
+    assert curves.shape[:2] == (660, 960)  # 4.4 and 6.4 inches at 150 dots per inch
+    assert ranks.shape[1] == 1110
+    assert [path.name for path in sorted(tmp_path.iterdir())] == ["a.png", "b.png"]
 
 
 def test_figures_by_name(tmp_path):

@@ -3,15 +3,17 @@ import json
 
 import numpy as np
 import pytest
+from sklearn.metrics import roc_auc_score
 
 from oddshot.bench import engines, jobs, plugins
 from oddshot.bench.engines import WORKER_DIED, LocalEngine
 from oddshot.bench.grid import Grid, make_jobs, plan_runs, planned_keys, run_grid
+from oddshot.bench.protocol import build_split
 from oddshot.bench.settings import RunSettings
 from oddshot.bench.store import open_store, read_store
 from oddshot.data.episodes.sampling import EpisodeSizes
 from oddshot.errors import InputError
-from oddshot.training import TrainingConfig
+from oddshot.training import TrainingConfig, validation_episodes
 from tests.bench.samples import make_source
 
 SHORT = RunSettings("resampled", training=TrainingConfig(epochs=3), sizes=EpisodeSizes(3, 1, 5, 2))
@@ -70,6 +72,27 @@ def test_what_a_run_tells(tmp_path, source):
     assert 0 <= learner.best_epoch <= 3
     assert learner.train_seconds > 0
     assert quick.epochs is quick.train_seconds is quick.valid_auc is None
+
+
+@pytest.mark.parametrize("rule", ["published", "resampled"])
+def test_the_aucs_of_a_run_by_scikit_learn(tmp_path, source, rule):
+    """The method `quick` scores by the squared distance from the mean of the normal support rows."""
+    settings = dataclasses.replace(SHORT, protocol=rule)
+    fill(tmp_path, Grid(("fleet",), ("quick",), 2, settings, source))
+    for found in records(tmp_path):
+        target = build_split(source.load("fleet"), found.split, settings).target
+        streams = [np.random.SeedSequence([found.seed, jobs.TARGET_STREAM])]
+        support, query = validation_episodes([target], settings.sizes, rule, "cpu", streams, jobs.MIN_TARGET_EPISODES)
+        n_episodes = query.normal.shape[1]
+        assert n_episodes == (2 if rule == "published" else 50)
+        aucs = np.zeros(n_episodes)
+        for episode in range(n_episodes):
+            center = support.normal[0, episode].numpy().mean(axis=0)
+            rows = np.vstack([query.normal[0, episode], query.anomaly[0, episode]])
+            aucs[episode] = roc_auc_score([0] * 5 + [1] * 2, ((rows - center) ** 2).sum(axis=1))
+        by_task = aucs.reshape(-1, 2).mean(axis=0)
+        assert json.loads(found.task_aucs)["half"] == pytest.approx(by_task, abs=1e-6)
+        assert found.auc_half == pytest.approx(by_task.mean())
 
 
 @pytest.mark.parametrize(
@@ -145,8 +168,8 @@ def test_two_workers_give_what_one_gives_and_a_run_that_kills_its_process_fails_
 
 def test_few_target_tasks_have_several_episodes_where_rows_are_drawn(tmp_path, source, monkeypatch):
     seen = []
-    assess = jobs._assess
-    monkeypatch.setattr(jobs, "_assess", lambda *a: seen.append(a[1].normal.shape[1]) or assess(*a))
+    evaluate = jobs._evaluate_targets
+    monkeypatch.setattr(jobs, "_evaluate_targets", lambda *a: seen.append(a[1].normal.shape[1]) or evaluate(*a))
     grid = Grid(("toy",), ("quick",), 1, SHORT, source)
     fill(tmp_path, grid)
     fill(tmp_path, dataclasses.replace(grid, settings=dataclasses.replace(SHORT, protocol="published")))
@@ -155,23 +178,23 @@ def test_few_target_tasks_have_several_episodes_where_rows_are_drawn(tmp_path, s
 
 def test_on_a_gpu_all_splits_are_one_job(source):
     grid = Grid(("toy", "other"), ("quick", "learner"), 3, SHORT, source)
-    lines = plan_runs(grid)
-    everything = set(planned_keys(grid, lines))
-    made = make_jobs(grid, lines, everything, "cuda")
+    planned = plan_runs(grid)
+    everything = set(planned_keys(planned))
+    made = make_jobs(grid, planned, everything, "cuda")
     assert [(job.dataset, job.method, job.splits, job.device) for job in made if job.method == "learner"] == [
         ("toy", "learner", (0, 1, 2), "cuda"),
         ("other", "learner", (0, 1, 2), "cuda"),
     ]
     assert {job.device for job in made if job.method == "quick"} == {"cpu"}
-    assert all(len(job.splits) == 1 for job in make_jobs(grid, lines, everything, "cpu"))
+    assert all(len(job.splits) == 1 for job in make_jobs(grid, planned, everything, "cpu"))
 
 
 def test_splits_together_give_what_they_give_alone(source):
     """Replicas of a method without dropout, as on a GPU."""
     grid = Grid(("toy",), ("learner",), 3, SHORT, source)
-    lines = plan_runs(grid)
-    alone = [jobs.run_job(job)[0] for job in make_jobs(grid, lines, set(planned_keys(grid, lines)), "cpu")]
-    job = dataclasses.replace(make_jobs(grid, lines, set(planned_keys(grid, lines)), "cuda")[0], device="cpu")
+    planned = plan_runs(grid)
+    alone = [jobs.run_job(job)[0] for job in make_jobs(grid, planned, set(planned_keys(planned)), "cpu")]
+    job = dataclasses.replace(make_jobs(grid, planned, set(planned_keys(planned)), "cuda")[0], device="cpu")
     for one, many in zip(alone, jobs.run_job(job), strict=True):
         assert one.key == many.key
         assert one.auc_half == pytest.approx(many.auc_half, abs=1e-3)
@@ -192,16 +215,16 @@ def test_splits_that_do_not_fit_into_memory_run_in_halves(source, monkeypatch):
 
     monkeypatch.setattr(jobs, "evaluate_splits", tight)
     grid = Grid(("toy",), ("learner",), 3, SHORT, source)
-    lines = plan_runs(grid)
-    job = dataclasses.replace(make_jobs(grid, lines, set(planned_keys(grid, lines)), "cuda")[0], device="cpu")
+    planned = plan_runs(grid)
+    job = dataclasses.replace(make_jobs(grid, planned, set(planned_keys(planned)), "cuda")[0], device="cpu")
     assert [found.status for found in jobs.run_job(job)] == ["done"] * 3
     assert sizes == [3, 1, 2, 1, 1]
 
 
 def test_rows_that_changed_meanwhile_are_not_run(source):
     grid = Grid(("toy",), ("quick",), 1, SHORT, source)
-    lines = plan_runs(grid)
-    job = make_jobs(grid, lines, set(planned_keys(grid, lines)), "cpu")[0]
+    planned = plan_runs(grid)
+    job = make_jobs(grid, planned, set(planned_keys(planned)), "cpu")[0]
     (found,) = jobs.run_job(job, plugins.DATASETS["other"].load())
     assert found.reason == "RuntimeError: the rows of toy are not those that the bench started with"
 

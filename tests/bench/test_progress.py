@@ -4,7 +4,7 @@ from rich.console import Console
 from rich.live import Live
 
 from oddshot.bench.grid import RunCounts
-from oddshot.bench.progress import ProgressDisplay, _duration
+from oddshot.bench.progress import ProgressDisplay, _format_duration
 from tests.bench.samples import record
 
 
@@ -41,5 +41,5 @@ def test_counts_and_the_table_so_far_on_a_terminal():
     ]
 
 
-def test_durations():
-    assert [_duration(seconds) for seconds in (3, 60, 3599, 7260)] == ["3 s", "1 min", "59 min", "2 h 1 min"]
+def test_format_durations():
+    assert [_format_duration(seconds) for seconds in (3, 60, 3599, 7260)] == ["3 s", "1 min", "59 min", "2 h 1 min"]

@@ -6,7 +6,7 @@ import pytest
 
 from oddshot.bench.protocol import build_split, split_seed, z_score
 from oddshot.bench.settings import RunSettings
-from oddshot.data.episodes.sampling import EpisodeSizes, TaskSet, draw_episode
+from oddshot.data.episodes.sampling import EpisodeSizes, draw_episode
 from oddshot.data.episodes.synthesis import mixed_tasks
 from oddshot.data.sources.catalogue import CARDS, Dataset
 from oddshot.errors import InputError
@@ -34,9 +34,9 @@ def nbaiot_sample():
     return many_tasks("nbaiot", [f"{device}/{attack}" for device in "abc" for attack in ("scan", "udp")])
 
 
-def tasks_of(part, pool):
-    """Numbers of the tasks, by where their rows lie."""
-    return [int(start // (len(pool.X) // 29)) for start in part.normal_start]
+def tasks_of(part, n=60):
+    """Numbers of the tasks, by where their rows lie among those of all tasks."""
+    return [int(start // n) for start in part.normal_start]
 
 
 def episodes(pool, sizes, rule="published"):
@@ -65,8 +65,10 @@ def test_the_same_split_is_the_same_and_others_are_not():
 
 
 def test_seeds_do_not_depend_on_the_process():
-    assert split_seed("glass", 3) == split_seed("glass", 3, 0)
     assert split_seed("glass", 0) == 511098953400784769
+    assert (
+        len({split_seed(name, split, seed) for name in ("glass", "wdbc") for split in (0, 1) for seed in (0, 1)}) == 8
+    )
 
 
 def test_fewer_training_tasks_leave_the_others_as_they_are():
@@ -100,7 +102,7 @@ def test_landmine_is_23_2_4_at_random():
     for split in range(4):
         parts = build_split(data, split, RESAMPLED)
         assert [len(part) for part in parts] == [23, 2, 4]
-        numbers = [tasks_of(part, parts.training) for part in parts]
+        numbers = [tasks_of(part) for part in parts]
         assert sorted(itertools.chain(*numbers)) == list(range(29))
         seen.add(tuple(numbers[2]))
     assert len(seen) == 4
@@ -119,14 +121,19 @@ def test_the_sample_of_nbaiot_leaves_one_device_out():
     for split in range(6):
         parts = build_split(data, split, RESAMPLED)
         assert [len(part) for part in parts] == [3, 1, 2]
-        order = {start: i for i, start in enumerate(sorted(np.concatenate([part.normal_start for part in parts])))}
-        assert [order[start] for start in parts.target.normal_start] == [2 * (split % 3), 2 * (split % 3) + 1]
+        assert tasks_of(parts.target) == [2 * (split % 3), 2 * (split % 3) + 1]
+        assert sorted(tasks_of(parts.training) + tasks_of(parts.validation) + tasks_of(parts.target)) == list(range(6))
 
 
 def test_a_device_is_left_out():
-    data = many_tasks("thermostat", CARDS["thermostat"].task_names)
-    sizes = {tuple(len(part) for part in build_split(data, split, RESAMPLED)) for split in range(3)}
-    assert sizes == {(63, 7, 10)}
+    card = CARDS["thermostat"]
+    data = many_tasks("thermostat", card.task_names)
+    own = [number for number, name in enumerate(card.task_names) if name.startswith(f"{card.device}/")]
+    for split in range(3):
+        parts = build_split(data, split, RESAMPLED)
+        assert [len(part) for part in parts] == [63, 7, 10]
+        assert tasks_of(parts.target) == own
+        assert not set(own) & {*tasks_of(parts.training), *tasks_of(parts.validation)}
 
 
 def test_too_few_rows_are_one_line():
@@ -146,4 +153,3 @@ def test_tasks_without_counts_take_landmines_proportions():
     data = many_tasks("landmine", names)
     data = dataclasses.replace(data, card=dataclasses.replace(data.card, splits=None))
     assert [len(part) for part in build_split(data, 0, RESAMPLED)] == [8, 1, 1]
-    assert isinstance(build_split(data, 0, RESAMPLED).target, TaskSet)

@@ -26,6 +26,28 @@ def test_a_picture_is_written_whole_and_is_the_same_each_time(tmp_path):
     assert sorted(os.listdir(tmp_path)) == ["one.png", "two.png"]
 
 
+def test_every_group_of_rows_is_where_its_numbers_say(monkeypatch):
+    drawn = []
+    monkeypatch.setattr("oddshot.bench.spaces.save_figure", lambda figure, path: drawn.append(figure))
+    task = spaces()
+    draw_task_spaces(task, "unused.png", "A task")
+    original, embedded, projected = drawn[0].axes
+    groups = {group.get_label(): np.asarray(group.get_offsets()) for group in projected.collections}
+    for name, y, is_support in (
+        ("normal query", 0, False),
+        ("anomalous query", 1, False),
+        ("labelled normal", 0, True),
+        ("labelled anomaly", 1, True),
+    ):
+        np.testing.assert_allclose(groups[name][:, 0], task.projected[(task.y == y) & (task.is_support == is_support)])
+    np.testing.assert_allclose(groups["centre"], [[0, 0]])
+    assert "centre" in [group.get_label() for group in embedded.collections]
+    assert "centre" not in [group.get_label() for group in original.collections]
+    for axes in (original, embedded):
+        plane = {group.get_label(): len(group.get_offsets()) for group in axes.collections}
+        assert [plane[name] for name in ("labelled normal", "labelled anomaly")] == [2, 2]
+
+
 def test_a_folder_that_is_not_there_is_one_line(tmp_path):
     with pytest.raises(FileError, match=r"cannot write .*task\.png: No such file or directory"):
         draw_task_spaces(spaces(), tmp_path / "nowhere" / "task.png", "A task")

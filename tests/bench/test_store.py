@@ -13,7 +13,7 @@ from oddshot.bench.render import render
 from oddshot.bench.selection import select
 from oddshot.bench.store import VERSION, open_store, read_store
 from oddshot.bench.tables import ranks_table, table1, table2, table3
-from oddshot.errors import InputError
+from oddshot.errors import CapacityError, FileError, InputError
 from tests.bench.samples import record
 
 
@@ -33,7 +33,7 @@ def test_what_goes_in_comes_out(path):
     assert read_store(filled(path, *records)) == records
 
 
-def test_settings_of_the_file(path):
+def test_sqlite_settings(path):
     with open_store(path) as store:
         assert store._connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
         assert store._connection.execute("PRAGMA synchronous").fetchone() == (2,)  # FULL
@@ -82,7 +82,7 @@ def test_readers_while_a_bench_writes(path):
 
 def test_a_second_bench_is_one_line(path):
     with open_store(path) as store:
-        with pytest.raises(InputError, match=rf"in use by another bench \(process {os.getpid()} on "), open_store(path):
+        with pytest.raises(FileError, match=rf"in use by another bench \(process {os.getpid()} on "), open_store(path):
             pass
         store.add([record()])
     assert len(read_store(filled(path, record(split=1)))) == 2
@@ -149,17 +149,38 @@ def test_locked_by_another_program_is_one_line(path, monkeypatch):
     monkeypatch.setattr(sqlite3, "connect", lambda *a, **k: connect(*a, **{**k, "timeout": 0.01}))
     other = connect(path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
-    with pytest.raises(InputError, match="locked by another program"), open_store(path) as store:
+    with pytest.raises(FileError, match="locked by another program"), open_store(path) as store:
         store.add([record(split=1)])
     other.execute("ROLLBACK")
     other.close()
     assert len(read_store(path)) == 1
 
 
+def test_a_full_disk_is_one_line_and_keeps_what_was_added(path):
+    filled(path, record())
+    with open_store(path) as store:
+        (n_pages,) = store._connection.execute("PRAGMA page_count").fetchone()
+        store._connection.execute(f"PRAGMA max_page_count = {n_pages}")  # SQLite reports its limit as a full disk
+        with pytest.raises(CapacityError, match=r"results.db cannot be used: .* full; the runs in it are kept"):
+            store.add([record(split=split) for split in range(1, 200)])
+    assert read_store(path) == [record()]
+
+
+def test_a_folder_in_the_place_of_a_store(tmp_path):
+    (tmp_path / "results.db").mkdir()
+    with pytest.raises(FileError, match=r"store .*results.db cannot be used: unable to open"):
+        open_and_close(tmp_path / "results.db")
+
+
+def test_a_csv_that_cannot_be_read(tmp_path):
+    with pytest.raises(FileError, match=r"none.csv: cannot be read \(No such file or directory\)"):
+        read_runs(tmp_path / "none.csv")
+
+
 def test_no_store_and_no_folder(tmp_path):
-    with pytest.raises(InputError, match=r"no store .*none.db; `oddshot bench run"):
+    with pytest.raises(FileError, match=r"no store .*none.db; `oddshot bench run"):
         read_store(tmp_path / "none.db")
-    with pytest.raises(InputError, match="no folder"):
+    with pytest.raises(FileError, match="no folder"):
         open_and_close(tmp_path / "missing" / "results.db")
 
 
@@ -169,7 +190,7 @@ def test_a_store_in_a_folder_that_cannot_be_written_to_is_read(path):
     path.parent.chmod(stat.S_IRUSR | stat.S_IXUSR)
     try:
         assert len(read_store(path)) == 1
-        with pytest.raises(InputError, match="cannot write store"):
+        with pytest.raises(FileError, match="cannot write store"):
             open_and_close(path)
     finally:
         path.parent.chmod(stat.S_IRWXU)
@@ -225,7 +246,7 @@ def test_a_brief_export_is_small_and_gives_the_same_tables(path, tmp_path):
     for make in (partial(table1, auc="strict", compare=True), partial(table2, auc="half"), table3):
         for form in ("text", "csv", "html"):
             assert render(make(after), form) == render(make(before), form)
-    assert render(ranks_table(after, "strict")[0], "text") == render(ranks_table(before, "strict")[0], "text")
+    assert render(ranks_table(after, "strict"), "text") == render(ranks_table(before, "strict"), "text")
 
 
 def test_a_brief_export_is_read_in_any_order_but_not_without_a_configuration(tmp_path):

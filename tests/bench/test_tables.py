@@ -4,10 +4,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from oddshot.bench import paper
+from oddshot.bench.parsing import parse_where
 from oddshot.bench.render import render, to_json_dict
-from oddshot.bench.selection import choose_protocol, parse_where, select
+from oddshot.bench.selection import choose_protocol, select
 from oddshot.bench.tables import ranks_table, table1, table2, table3
 from oddshot.errors import InputError
 from tests.bench.samples import record
@@ -204,10 +206,15 @@ def test_table_3():
 
 
 def test_ranks():
-    table, ranks, methods = ranks_table(CHOSEN, "strict")
-    assert methods == ["lr", "eigen", "knn"]
+    table = ranks_table(CHOSEN, "strict")
+    assert table.columns == ("LR", "Ours", "KNN")
     assert [cell.value for cell in table.rows[0].cells] == [1.25, 1.75, 3.0]
-    assert ranks.n_datasets == 2
+    p_value = stats.friedmanchisquare([1.5, 2], [1.5, 1], [3, 3]).pvalue  # ranks on WDBC and Glass
+    distance = 2.343 * (3 * 4 / (6 * 2)) ** 0.5  # Demšar's q for three methods
+    assert table.notes == (
+        f"Over 2 datasets. Friedman test: p = {p_value:.2g}.",
+        f"Ranks that differ by less than {distance:.2f} are not told apart (Nemenyi, 5 %).",
+    )
     with pytest.raises(InputError, match="1 methods with figures on 3 common datasets"):
         ranks_table(select(MADE_UP, "published", methods=["eigen"]), "strict")
 

@@ -6,13 +6,13 @@ from typer.testing import CliRunner
 from oddshot.bench.export import read_runs
 from oddshot.bench.store import open_store
 from oddshot.cli.bench import bench_app
-from oddshot.errors import InputError
-from tests.bench.samples import record, write_plugin
+from oddshot.errors import FileError, InputError, OddshotError
+from tests.bench.samples import record, restored_registries, write_plugin
 
 
 def run(*arguments, code=0):
     result = CliRunner().invoke(bench_app, [str(argument) for argument in arguments])
-    if isinstance(result.exception, InputError):  # what the main command prints as one line
+    if isinstance(result.exception, OddshotError):  # what the main command prints as one line
         raise result.exception
     assert result.exit_code == code, result.output
     return result
@@ -34,7 +34,8 @@ def store(tmp_path):
 @pytest.fixture
 def tiny(tmp_path):
     """Arguments of a bench that takes no time."""
-    return ["--store", tmp_path / "mine.db", "--plugin", write_plugin(tmp_path), "--workers", 1, "--device", "cpu"]
+    with restored_registries():
+        yield ["--store", tmp_path / "mine.db", "--plugin", write_plugin(tmp_path), "--workers", 1, "--device", "cpu"]
 
 
 def test_run_then_run_again(tiny, tmp_path):
@@ -159,7 +160,7 @@ def test_figures(store, tmp_path):
     assert json.loads((tmp_path / "f.json").read_text())["ranks"]["ranks"]["eigen"] == 1.0
     with pytest.raises(InputError, match="no figure could be drawn"):
         run("figures", "--store", store, "--out", tmp_path / "g", "--only", "normals")
-    with pytest.raises(InputError, match=r"cannot make the folder .*: File exists"):
+    with pytest.raises(FileError, match=r"cannot make the folder .*: File exists"):
         run("figures", "--store", store, "--out", store)
 
 

@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 from oddshot.cli.data import data_app
 from oddshot.data.sources import cards
 from oddshot.errors import InputError
-from tests.data.samples import GLASS_FILE, arff, served, serving, tar_gz
+from tests.data.sources.samples import GLASS_FILE, arff, served, serving, tar_gz
 
 TEXT, X, Y = arff(n_normal=205, n_anomaly=9, n_attributes=7)
 ARCHIVE = tar_gz({GLASS_FILE: TEXT.encode(), cards.CARDS["wbc"].file: arff()[0].encode()})

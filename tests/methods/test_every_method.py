@@ -33,7 +33,7 @@ def easy_tasks(seed, n_tasks, M=4):
         y = (np.arange(30) % 3 == 0).astype(np.int8)
         X = 0.5 * rng.normal(size=(30, M)) + np.outer(y, 4 * rng.choice([-1, 1], M))
         made.append((X, y))
-    return TaskSet.of(made)
+    return TaskSet.from_tasks(made)
 
 
 def train_briefly(name, epochs=10):

@@ -12,8 +12,8 @@ import pyarrow.parquet
 import pytest
 
 from oddshot import FewShotDetector, InputError
-from oddshot.adapted.chunks import CHUNK_ROWS
 from oddshot.errors import CapacityError, FileError
+from oddshot.methods.compiled import MAX_CHUNK_ROWS
 from oddshot.scoring.streaming import score_files
 from tests.fleets import labels, mixed, numbers, small_model
 
@@ -39,7 +39,7 @@ def read(path):
 def test_streamed_scores_are_those_in_memory(tmp_path, suffix, output):
     X = mixed(8, 2500)
     file, out = write(tmp_path / f"new{suffix}", X), tmp_path / output
-    counts = score_files(MIXED_DETECTOR, [file], out)
+    counts = score_files(MIXED_DETECTOR.task_, [file], out)
     found = read(out) if out.suffix.islower() else pd.read_csv(out)
     assert found.columns.tolist() == ["file", "row", "score", "probability", "anomaly"]
     assert found["row"].tolist() == list(range(1, 2501))
@@ -53,7 +53,7 @@ def test_streamed_scores_are_those_in_memory(tmp_path, suffix, output):
 def test_several_files_are_scored_in_order_and_each_counts_its_rows(tmp_path):
     tables = {"b.csv": numbers(1, 7), "a.parquet": numbers(2, 2300), "c.csv": numbers(3, 1)}
     files = [write(tmp_path / name, X) for name, X in tables.items()]
-    score_files(DETECTOR, files, tmp_path / "scores.parquet")
+    score_files(DETECTOR.task_, files, tmp_path / "scores.parquet")
     found = read(tmp_path / "scores.parquet")
     assert found["file"].tolist() == [str(file) for file, X in zip(files, tables.values(), strict=True) for _ in X]
     assert found["row"].tolist() == [i for X in tables.values() for i in range(1, len(X) + 1)]
@@ -63,14 +63,14 @@ def test_several_files_are_scored_in_order_and_each_counts_its_rows(tmp_path):
     np.testing.assert_allclose(found["score"], expected, rtol=1e-4)
 
 
-@pytest.mark.parametrize("n", [CHUNK_ROWS - 1, CHUNK_ROWS, CHUNK_ROWS + 1, 65_536, 65_537, 140_000])
+@pytest.mark.parametrize("n", [MAX_CHUNK_ROWS - 1, MAX_CHUNK_ROWS, MAX_CHUNK_ROWS + 1, 65_536, 65_537, 140_000])
 def test_chunk_boundaries_lose_nothing(tmp_path, n):
     X = numbers(4, n)
     for suffix in (".parquet", ".csv") if n == 140_000 else (".parquet",):
         file = tmp_path / f"new{suffix}"
         table = pa.table({f"x{j}": X[:, j] for j in range(3)})
         pyarrow.parquet.write_table(table, file) if suffix == ".parquet" else pyarrow.csv.write_csv(table, file)
-        assert score_files(DETECTOR, [file], tmp_path / "scores.parquet").rows == n
+        assert score_files(DETECTOR.task_, [file], tmp_path / "scores.parquet").rows == n
         found = pyarrow.parquet.read_table(tmp_path / "scores.parquet")
         np.testing.assert_array_equal(found["row"], np.arange(1, n + 1))
         np.testing.assert_allclose(found["score"], DETECTOR.score_samples(table), rtol=1e-4)
@@ -78,7 +78,7 @@ def test_chunk_boundaries_lose_nothing(tmp_path, n):
 
 def test_a_detector_without_a_model_scores_files_too(tmp_path):
     fitted = FewShotDetector().fit(mixed(9, 10), labels(10))
-    score_files(fitted, [write(tmp_path / "new.csv", mixed(8))], tmp_path / "scores.csv")
+    score_files(fitted.task_, [write(tmp_path / "new.csv", mixed(8))], tmp_path / "scores.csv")
     np.testing.assert_allclose(read(tmp_path / "scores.csv")["score"], fitted.score_samples(mixed(8)), rtol=1e-4)
     np.testing.assert_allclose(
         read(tmp_path / "scores.csv")["probability"], fitted.predict_proba(mixed(8))[:, 1], rtol=1e-3
@@ -95,7 +95,7 @@ def test_a_bad_number_far_into_a_file_is_found_and_nothing_is_written(tmp_path, 
     pyarrow.parquet.write_table(table, bad) if suffix == ".parquet" else pyarrow.csv.write_csv(table, bad)
     (tmp_path / "scores.csv").write_text("old")
     with pytest.raises(InputError, match=f"row 123456, column 'x1': .* {problem}") as caught:
-        score_files(DETECTOR, [good, bad], tmp_path / "scores.csv")
+        score_files(DETECTOR.task_, [good, bad], tmp_path / "scores.csv")
     assert str(caught.value).startswith(f"{bad}: ")
     assert "\n" not in str(caught.value)
     assert (tmp_path / "scores.csv").read_text() == "old"
@@ -113,7 +113,7 @@ def test_a_bad_line_far_into_a_csv_file(tmp_path, line, message):
     lines = ["x0,x1,x2"] + ["0.5,1.5,2.5"] * 90_000 + [line] + ["0.5,1.5,2.5"] * 9
     (tmp_path / "new.csv").write_text("\n".join(lines) + "\n")
     with pytest.raises(InputError, match=message):
-        score_files(DETECTOR, [tmp_path / "new.csv"], tmp_path / "scores.parquet")
+        score_files(DETECTOR.task_, [tmp_path / "new.csv"], tmp_path / "scores.parquet")
     assert os.listdir(tmp_path) == ["new.csv"]
 
 
@@ -130,17 +130,18 @@ def test_wrong_files(tmp_path):
         "nowhere.csv": "cannot be read",
         renamed.name: r"column 'x1' is missing \(renamed to 'speed'\?\)",
     }.items():
-        with pytest.raises(InputError, match=f"{name}: .*{message}"):
-            score_files(DETECTOR, [new, tmp_path / name], tmp_path / "scores.csv")
+        expected = FileError if name == "nowhere.csv" else InputError
+        with pytest.raises(expected, match=f"{name}: .*{message}"):
+            score_files(DETECTOR.task_, [new, tmp_path / name], tmp_path / "scores.csv")
         assert not (tmp_path / "scores.csv").exists()
 
 
 @pytest.mark.parametrize("name", ["scores.txt", "scores", "scores.csv.gz"])
 def test_other_formats_are_refused_before_any_work(tmp_path, name):
     with pytest.raises(InputError, match=r"scores are written as \.csv or \.parquet, by the name's ending"):
-        score_files(DETECTOR, [tmp_path / "nowhere.csv"], tmp_path / name)
+        score_files(DETECTOR.task_, [tmp_path / "nowhere.csv"], tmp_path / name)
     with pytest.raises(FileError, match="No such file or directory"):
-        score_files(DETECTOR, [tmp_path / "nowhere.csv"], tmp_path / "nowhere" / "scores.csv")
+        score_files(DETECTOR.task_, [tmp_path / "nowhere.csv"], tmp_path / "nowhere" / "scores.csv")
     assert os.listdir(tmp_path) == []
 
 
@@ -151,7 +152,7 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(tmp_path, suffix):
     resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, limits[1]))
     try:
         with pytest.raises(CapacityError, match=r"cannot write .*scores\S*: .*File too large") as caught:
-            score_files(DETECTOR, [new], tmp_path / f"scores{suffix}")
+            score_files(DETECTOR.task_, [new], tmp_path / f"scores{suffix}")
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert "\n" not in str(caught.value)
@@ -177,7 +178,7 @@ def test_memory_does_not_grow_with_the_file(tmp_path):
         small, large = make(Path(sys.argv[1]) / "small.parquet", 12), make(Path(sys.argv[1]) / "large.parquet", 24)
         detector = FewShotDetector().fit(pa.table(list(rng.normal(size=(10, 6))), names=columns), [0, 0, 0, 0, 0, 1])
         for file in (small, large):
-            score_files(detector, [file], Path(sys.argv[1]) / "scores.parquet")
+            score_files(detector.task_, [file], Path(sys.argv[1]) / "scores.parquet")
             print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
     """
     command = [sys.executable, "-c", textwrap.dedent(code), str(tmp_path)]

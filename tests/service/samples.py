@@ -2,7 +2,6 @@
 
 import json
 
-import numpy as np
 import pyarrow as pa
 
 from oddshot.data.tables.ipc import to_ipc
@@ -53,7 +52,3 @@ def adapted(client, support=None):
     answer = post_json(client, "/v1/adapt", support or number_support())
     assert answer.status_code == 200, answer.text
     return answer.json()["id"]
-
-
-def library_scores(detector, X):
-    return np.asarray(detector.score_samples(X))

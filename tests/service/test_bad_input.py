@@ -1,4 +1,4 @@
-"""Whatever a client sends, the answer is a 4xx with one sentence: never a 5xx, never a trace."""
+"""Whatever a client sends, the response is a 4xx with one sentence: never a 5xx, never a traceback."""
 
 import json
 import socket
@@ -10,13 +10,13 @@ import pyarrow.ipc
 import pytest
 
 from oddshot.data.tables.ipc import to_ipc
-from oddshot.service.limits import Limits
+from oddshot.service.limits import ServiceLimits
 from oddshot.service.requests import ARROW, JSON
 from tests.fleets import labels, numbers
 from tests.service.samples import NAMES, adapted, number_support, post_arrow, post_json, service, table
 from tests.web.servers import connection, read_all, running
 
-LIMITS = Limits(most_rows=200, most_columns=50, most_cells=1000, most_labelled=30)
+LIMITS = ServiceLimits(max_rows=200, max_columns=50, max_cells=1000, max_labelled_rows=30)
 
 
 @pytest.fixture(scope="module")
@@ -131,7 +131,7 @@ def test_what_to_score_by(client, content, expected):
 
 
 @pytest.mark.parametrize("wrong", ["", "x", "../../etc/passwd", "%00", "'; DROP TABLE detectors; --", "é" * 5000])
-def test_ids_that_are_none(client, wrong):
+def test_unknown_ids(client, wrong):
     expected = "no detector has this id"
     assert expected in sentence(post_json(client, "/v1/score", {"id": wrong, "rows": [row()]}), 404)
     if len(wrong) < 100:
@@ -183,12 +183,12 @@ STREAM = to_ipc(table(X))
         (b"ARROW1" + STREAM, "expected the stream format"),
     ],
 )
-def test_arrow_that_is_none(client, name, body, expected):
+def test_invalid_arrow(client, name, body, expected):
     assert expected in sentence(post_arrow(client, "/v1/score", body, id=name))
     assert expected in sentence(post_arrow(client, "/v1/adapt", body))
 
 
-def test_arrow_that_becomes_large(client, name):
+def test_arrow_that_expands(client, name):
     null = pa.table({key: pa.nulls(10**9) for key in NAMES})
     assert "1,000,000,000 rows" in sentence(post_arrow(client, "/v1/score", null, id=name))
     long = pa.DictionaryArray.from_arrays(np.zeros(200, np.int32), ["x" * 4_000_000])
@@ -219,7 +219,7 @@ def test_queries(client, path, query, expected):
     assert expected in sentence(post_arrow(client, path, table(X, fault=labels(10)), **query))
 
 
-def test_queries_are_for_arrow(client):
+def test_query_parameters_are_refused_with_json(client):
     assert "none with a JSON body" in sentence(post_json(client, "/v1/adapt?label=x", number_support()))
 
 
@@ -277,7 +277,7 @@ def test_html_is_never_sent_as_html(client):
 
 
 def test_too_many_bytes_at_once(monkeypatch):
-    monkeypatch.setattr("oddshot.service.routes.AT_ONCE", 0)
+    monkeypatch.setattr("oddshot.service.routes.MAX_CONCURRENT_BODIES", 0)
     with running(service()) as url, httpx.Client(base_url=url) as one:
         answer = post_json(one, "/v1/adapt", number_support())
         assert "try again" in sentence(answer, 429)

@@ -1,4 +1,6 @@
-"""The description is true: its examples work, and schemathesis finds nothing against it."""
+"""The OpenAPI document is true: its examples work, and requests that schemathesis makes from it do too."""
+
+import json
 
 import httpx
 import pytest
@@ -7,9 +9,10 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 
 from oddshot.data.tables.ipc import to_ipc
-from oddshot.service.openapi import IN_ORDER, ROWS, SUPPORT
+from oddshot.service.openapi import EXAMPLE_ROWS, EXAMPLE_SUPPORT, EXAMPLE_SUPPORT_OF_LISTS
 from oddshot.service.requests import ARROW, JSON
 from oddshot.service.routes import build_service
+from oddshot.storage.model_file import to_bytes
 from oddshot.universal.shipped import load_universal
 from tests.fleets import numbers
 from tests.service.samples import adapted, post_json, service, table
@@ -24,7 +27,7 @@ def url():
         yield address
 
 
-def test_examples_work_as_they_stand(url):
+def test_examples_work(url):
     with httpx.Client(base_url=url, timeout=30) as client:
         document = client.get("/openapi.json").json()
         for path in ("/v1/adapt", "/v1/score"):
@@ -33,10 +36,10 @@ def test_examples_work_as_they_stand(url):
             for example in examples.values():
                 answer = post_json(client, path, example["value"])
                 assert answer.status_code == 200, answer.text
-        name = adapted(client, SUPPORT)
-        low, high = post_json(client, "/v1/score", {"id": name, "rows": ROWS}).json()["scores"]
+        name = adapted(client, EXAMPLE_SUPPORT)
+        low, high = post_json(client, "/v1/score", {"id": name, "rows": EXAMPLE_ROWS}).json()["scores"]
         assert low < high
-        assert adapted(client, IN_ORDER) != name
+        assert adapted(client, EXAMPLE_SUPPORT_OF_LISTS) != name
 
 
 def test_every_route_is_described(url):
@@ -44,10 +47,12 @@ def test_every_route_is_described(url):
     assert paths - {"/openapi.json"} == set(httpx.get(f"{url}/openapi.json").json()["paths"])
 
 
-def test_facts(url):
-    facts = httpx.get(f"{url}/v1/model").json()
-    assert (facts["method"], facts["columns"]) == ("relative", None)
-    assert facts["sha256"]
+def test_model_and_health(url):
+    answer = httpx.get(f"{url}/v1/model").json()
+    assert (answer["method"], answer["columns"]) == ("relative", None)
+    data = to_bytes(load_universal())
+    length = int.from_bytes(data[:8], "little")  # of the safetensors header
+    assert answer["sha256"] == json.loads(data[8 : 8 + length])["__metadata__"]["sha256"]
     assert httpx.get(f"{url}/healthz").json() == {"status": "ok"}
 
 
@@ -55,7 +60,7 @@ def test_metrics_are_those_of_prometheus(url):
     from prometheus_client.parser import text_string_to_metric_families
 
     with httpx.Client(base_url=url, timeout=30) as client:
-        adapted(client, SUPPORT)
+        adapted(client, EXAMPLE_SUPPORT)
         answer = client.get("/metrics")
     assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
     families = {family.name: family for family in text_string_to_metric_families(answer.text)}
@@ -72,12 +77,12 @@ def test_with_a_token_everything_but_health_needs_it():
     with running(service(token=TOKEN)) as address, httpx.Client(base_url=address) as client:
         for path in ("/v1/model", "/metrics", "/openapi.json", "/nowhere"):
             assert client.get(path).status_code == 401
-        assert post_json(client, "/v1/adapt", SUPPORT).status_code == 401
+        assert post_json(client, "/v1/adapt", EXAMPLE_SUPPORT).status_code == 401
         assert client.get("/healthz").status_code == 200
         client.headers["authorization"] = f"Bearer {TOKEN}"
         document = client.get("/openapi.json").json()
         assert document["security"] == [{"token": []}]
-        assert post_json(client, "/v1/adapt", SUPPORT).status_code == 200
+        assert post_json(client, "/v1/adapt", EXAMPLE_SUPPORT).status_code == 200
 
 
 schemathesis.openapi.media_type(ARROW, st.binary() | st.sampled_from([to_ipc(table(numbers(1))), b"\xff" * 8]))

@@ -1,4 +1,4 @@
-"""Several workers on one address: they share detectors and counters, are started anew, and stop together."""
+"""Several workers on one address share detectors and metrics, are restarted, and stop together."""
 
 import os
 import signal
@@ -48,7 +48,7 @@ def test_two_workers(service):
     assert {answer.status_code for answer in answers} == {200}  # whichever worker was asked
     assert len({answer.json()["threshold"] for answer in answers}) == 1
 
-    time.sleep(2.5)  # they tell each other every second
+    time.sleep(2.5)  # metrics are shared every second
     texts = [httpx.get(f"{url}/metrics").text for _ in range(5)]
     for text in texts:
         assert 'oddshot_requests_total{route="/v1/score",status="200"} 60' in text

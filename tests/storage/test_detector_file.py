@@ -7,14 +7,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from oddshot import FewShotDetector, InputError, load_detector
+from oddshot import FewShotDetector, load_detector
+from oddshot.errors import ModelFileError
 from oddshot.storage.detector_file import from_bytes
 from oddshot.universal.shipped import load_universal
 from tests.fleets import labels, mixed, numbers, small_model
 
 
 def refusal(path):
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(ModelFileError) as caught:
         load_detector(path)
     assert "\n" not in str(caught.value)
     assert str(caught.value).startswith(f"{path}: ")

@@ -16,6 +16,7 @@ from safetensors import safe_open
 
 from oddshot import FewShotDetector, InputError, TrainingConfig, load_model, meta_train
 from oddshot.data.encoding import Encoding
+from oddshot.errors import CapacityError, FileError, ModelFileError
 from oddshot.methods import find_method
 from oddshot.storage.model_file import Model, from_bytes, to_bytes
 from tests.fleets import SIZES, fleet, labels, mixed, numbers, small_model
@@ -55,7 +56,7 @@ def forged(model=None, tensors=None, **changes):
 
 
 def refusal(data):
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(ModelFileError) as caught:
         from_bytes(data)
     assert "\n" not in str(caught.value)
     return str(caught.value)
@@ -242,6 +243,8 @@ def broken_encoding(**changes):
         ({"calibration": 5}, "calibration is '5'"),
         ({"calibration": {"anomalies": 5}}, "calibration is"),
         ({"calibration": {"anomalies": {}}}, "is missing"),
+        ({"familiarity": 5}, "familiarity is '5'"),
+        ({"familiarity": {"anomalies": 5}}, "familiarity is"),
         ({"calibration": broken_case("calibration", scale=0.0)}, "scale"),
         ({"calibration": broken_case("calibration", scale=NAN)}, "expected 1 numbers"),
         ({"calibration": broken_case("calibration", odds=[0.0] * 12)}, "slopes above 0"),
@@ -304,11 +307,11 @@ def test_a_model_whose_parts_disagree_cannot_be_made():
 
 def test_paths_that_cannot_be_read_are_one_line(tmp_path):
     for path in (tmp_path / "nowhere.safetensors", tmp_path, tmp_path / "nowhere" / "model"):
-        with pytest.raises(InputError, match=r"cannot be read \([A-Z].*\)$") as caught:
+        with pytest.raises(FileError, match=r"cannot be read \([A-Z].*\)$") as caught:
             load_model(path)
         assert str(caught.value).startswith(f"{path}: ")
     (tmp_path / "text.safetensors").write_text("hello")
-    with pytest.raises(InputError, match=r"text\.safetensors: not an oddshot model file"):
+    with pytest.raises(ModelFileError, match=r"text\.safetensors: not an oddshot model file"):
         load_model(str(tmp_path / "text.safetensors"))
 
 
@@ -316,14 +319,14 @@ def test_paths_that_cannot_be_read_are_one_line(tmp_path):
 def test_a_file_without_permission_is_one_line(tmp_path):
     small_model().save(tmp_path / "model.safetensors")
     (tmp_path / "model.safetensors").chmod(0)
-    with pytest.raises(InputError, match=r"cannot be read \(Permission denied\)"):
+    with pytest.raises(FileError, match=r"cannot be read \(Permission denied\)"):
         load_model(tmp_path / "model.safetensors")
 
 
 def test_a_full_disk_is_one_line_and_leaves_the_old_file(tmp_path):
     path = tmp_path / "model.safetensors"
     small_model("wonn").save(path)
-    with limit(resource.RLIMIT_FSIZE, 2048), pytest.raises(InputError) as caught:
+    with limit(resource.RLIMIT_FSIZE, 2048), pytest.raises(CapacityError) as caught:
         small_model().save(path)
     assert str(caught.value) == f"cannot write {path}: File too large"
     assert path.read_bytes() == to_bytes(small_model("wonn"))

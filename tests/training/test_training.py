@@ -26,7 +26,7 @@ def tasks(seed, n_tasks=12, M=3):
         X = rng.normal(size=(40, M))
         X[y == 1, 0] += 3
         made.append((X, y))
-    return TaskSet.of(made)
+    return TaskSet.from_tasks(made)
 
 
 def small(replicas=1, **settings):
@@ -170,7 +170,7 @@ def test_rows_drawn_on_the_device_are_different_rows_of_the_task_and_label():
     for r in range(2):
         y = [np.arange(n) % 3 == 0 for n in (20, 31, 26)]
         X = [np.stack([np.full(len(y[t]), t), y[t], np.arange(len(y[t])) + 100 * r], axis=1) for t in range(3)]
-        pools.append(TaskSet.of([(X[t], y[t].astype(np.int8)) for t in range(3)]))
+        pools.append(TaskSet.from_tasks([(X[t], y[t].astype(np.int8)) for t in range(3)]))
     noise = torch.Generator().manual_seed(0)
     episodes = Episodes(pools, SIZES, "resampled", torch.device("cpu"), noise)
     chosen = [np.array([2, 0]), np.array([1, 1])]

@@ -1,5 +1,6 @@
-"""The common layer on a real server: limits, guards, one-sentence mistakes, logs without data."""
+"""The shared HTTP layer on a real server: size limits, access control, error responses, logs without data."""
 
+import errno
 import json
 import logging
 import signal
@@ -14,18 +15,36 @@ import httpx
 import pytest
 from fastapi import FastAPI, Request
 
-from oddshot.errors import InputError
+from oddshot.errors import CapacityError, FileError, InputError, ModelFileError, file_error
 from oddshot.web.address import check_address, is_loopback, listen
-from oddshot.web.answers import JsonAnswer
-from oddshot.web.logs import JsonLines
+from oddshot.web.logs import JsonFormatter
+from oddshot.web.responses import JsonResponse
+from oddshot.web.security import AccessRules
 from oddshot.web.serving import build_app
 from tests.web.servers import connection, read_all, running
 
 TOKEN = "correct-horse-battery"
 
 
-def make_app(**settings) -> FastAPI:
-    app = build_app("test", "for tests", host="127.0.0.1", most_bytes=1000, open_paths=["/open"], **settings)
+class StoreError(FileError):
+    """A subclass, as the service has one."""
+
+
+ERRORS = {
+    "input": InputError("row 3, column 'a': 'x' is not a number"),
+    "model": ModelFileError("m.safetensors is damaged"),
+    "full": file_error("write", "scores.csv", OSError(errno.ENOSPC, "No space left on device")),
+    "capacity": CapacityError("the disk is full"),
+    "denied": file_error("write", "scores.csv", PermissionError(errno.EACCES, "Permission denied")),
+    "store": StoreError("database is locked"),
+    "memory": MemoryError(),
+    "torch": RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 8 bytes"),
+    "other": RuntimeError("something else"),
+}
+
+
+def make_app(token=None) -> FastAPI:
+    app = build_app("for tests", AccessRules("127.0.0.1", token, ["/open"]), max_body_bytes=1000)
 
     @app.post("/echo")
     async def echo(request: Request):
@@ -33,27 +52,15 @@ def make_app(**settings) -> FastAPI:
 
     @app.get("/open")
     async def opened():
-        return JsonAnswer({"values": [1.5, float("nan"), float("inf")]})
+        return JsonResponse({"values": [1.5, float("nan"), float("inf")]})
 
-    @app.get("/mistake")
-    async def mistake():
-        raise InputError("row 3, column 'a': 'x' is not a number")
+    @app.get("/error/{name}")
+    async def error(name: str):
+        raise ERRORS[name]
 
     @app.get("/bug")
     async def bug():
         raise KeyError("secret cell")
-
-    @app.get("/memory")
-    async def memory():
-        raise MemoryError
-
-    @app.get("/torch")
-    async def torch():
-        raise RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 8 bytes")
-
-    @app.get("/other")
-    async def other():
-        raise RuntimeError("something else")
 
     @app.get("/number/{n}")
     async def number(n: int):
@@ -84,19 +91,24 @@ def test_nan_and_infinity_become_null(url):
 @pytest.mark.parametrize(
     ("path", "status", "sentence"),
     [
-        ("/mistake", 422, "row 3, column 'a': 'x' is not a number"),
+        ("/error/input", 422, "row 3, column 'a': 'x' is not a number"),
+        ("/error/model", 422, "m.safetensors is damaged"),
+        ("/error/full", 507, "cannot write scores.csv: No space left on device"),
+        ("/error/capacity", 507, "the disk is full"),
+        ("/error/denied", 503, "cannot write scores.csv: Permission denied"),
+        ("/error/store", 503, "database is locked"),
         ("/nowhere", 404, "there is no such address"),
         ("/../../etc/passwd", 404, "there is no such address"),
         ("/%2e%2e/%00", 404, "there is no such address"),
         ("/echo", 405, "this address does not take that method"),
         ("/number/x", 422, "path.n: Input should be a valid integer, unable to parse string as an integer"),
-        ("/memory", 413, "not enough memory for this request; send fewer rows at a time"),
-        ("/torch", 413, "not enough memory for this request; send fewer rows at a time"),
-        ("/other", 500, "the server made a mistake; its log says where"),
+        ("/error/memory", 413, "not enough memory for this request; send fewer rows at a time"),
+        ("/error/torch", 413, "not enough memory for this request; send fewer rows at a time"),
+        ("/error/other", 500, "the server made a mistake; its log says where"),
         ("/bug", 500, "the server made a mistake; its log says where"),
     ],
 )
-def test_mistakes_are_one_sentence(url, path, status, sentence):
+def test_errors_are_one_sentence(url, path, status, sentence):
     answer = httpx.get(url + path)
     assert answer.status_code == status
     assert error_of(answer) == sentence
@@ -133,7 +145,7 @@ class TestBodyLimit:
         assert httpx.get(f"{url}/open").status_code == 200
 
     @pytest.mark.parametrize("length", ["-1", "1e3", "x", "99999999999999999999999999"])
-    def test_lengths_that_are_none(self, url, length):
+    def test_invalid_content_length(self, url, length):
         with connection(url) as plain:
             plain.sendall(f"POST /echo HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {length}\r\n\r\n".encode())
             plain.shutdown(socket.SHUT_WR)
@@ -142,8 +154,8 @@ class TestBodyLimit:
         assert httpx.get(f"{url}/open").status_code == 200
 
 
-def test_a_body_that_does_not_go_on(url, monkeypatch):
-    monkeypatch.setattr("oddshot.web.limits.SILENT_SECONDS", 0.2)
+def test_a_body_that_stalls(url, monkeypatch):
+    monkeypatch.setattr("oddshot.web.body_limit.MAX_IDLE_SECONDS", 0.2)
     with connection(url) as plain:
         plain.sendall(b"POST /echo HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 500\r\n\r\nhalf")
         answer = read_all(plain)
@@ -166,7 +178,7 @@ def test_half_closed_connection(url):
     assert httpx.get(f"{url}/open").status_code == 200
 
 
-def test_not_http_at_all(url):
+def test_not_http(url):
     with connection(url) as plain:
         plain.sendall(b"\x16\x03\x01\x02\x00 hello\r\n\r\n")
         assert read_all(plain).startswith(b"HTTP/1.1 400")
@@ -208,11 +220,11 @@ class TestToken:
         assert answer.headers["www-authenticate"] == "Bearer"
         assert TOKEN not in error_of(answer)
 
-    def test_taken(self, locked):
+    def test_accepted(self, locked):
         answer = httpx.post(f"{locked}/echo", headers={"authorization": f"Bearer {TOKEN}"})
         assert answer.status_code == 200
 
-    def test_open_paths_need_none(self, locked):
+    def test_open_paths_need_no_token(self, locked):
         assert httpx.get(f"{locked}/open").status_code == 200
 
 
@@ -224,12 +236,12 @@ class TestAddress:
         check_address(host, TOKEN)
 
     @pytest.mark.parametrize("host", ["127.0.0.1", "127.1.2.3", "::1", "[::1]", "localhost"])
-    def test_loopback_needs_none(self, host):
+    def test_loopback_needs_no_token(self, host):
         assert is_loopback(host)
         check_address(host, None)
 
     @pytest.mark.parametrize("token", ["", "short", "with a space in it", "ümlautümlautümlaut", "line\n" * 5])
-    def test_tokens_that_are_none(self, token):
+    def test_invalid_tokens(self, token):
         with pytest.raises(InputError, match="at least 16 printable ASCII characters"):
             check_address("127.0.0.1", token)
 
@@ -242,7 +254,7 @@ class TestAddress:
             listen("127.0.0.1", first.getsockname()[1])
 
     @pytest.mark.parametrize("port", [-1, 65536])
-    def test_no_port(self, port):
+    def test_invalid_port(self, port):
         with pytest.raises(InputError, match=f"port {port}"):
             listen("127.0.0.1", port)
 
@@ -250,7 +262,7 @@ class TestAddress:
 def test_logs_hold_no_data(url, monkeypatch):
     lines, logger = [], logging.getLogger("oddshot.web")
     handler = logging.Handler()
-    handler.setFormatter(JsonLines())
+    handler.setFormatter(JsonFormatter())
     handler.emit = lambda record: lines.append(handler.format(record))
     monkeypatch.setattr(logger, "handlers", [handler])
     monkeypatch.setattr(logger, "propagate", False)
@@ -271,7 +283,7 @@ def test_logs_hold_no_data(url, monkeypatch):
 
 def test_messages_of_libraries_are_not_written():
     def line(name):
-        return JsonLines().format(logging.LogRecord(name, logging.ERROR, "", 1, "cell %s", ("private",), None))
+        return JsonFormatter().format(logging.LogRecord(name, logging.ERROR, "", 1, "cell %s", ("private",), None))
 
     assert json.loads(line("asyncio"))["event"] == "asyncio"
     assert json.loads(line("uvicorn.error"))["event"] == "cell private"
@@ -280,8 +292,9 @@ def test_messages_of_libraries_are_not_written():
 SLOW = """
 import asyncio, sys
 from oddshot.web.logs import log_to_stderr
+from oddshot.web.security import AccessRules
 from oddshot.web.serving import build_app, serve
-app = build_app("slow", "for a test", host="127.0.0.1", most_bytes=1000)
+app = build_app("for a test", AccessRules("127.0.0.1"), max_body_bytes=1000)
 @app.get("/slow")
 async def slow():
     await asyncio.sleep(1)
@@ -293,7 +306,7 @@ print("stopped", flush=True)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_stop_finishes_what_is_under_way(number):
+def test_a_stop_finishes_running_requests(number):
     process = subprocess.Popen([sys.executable, "-c", SLOW], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     url = process.stdout.readline().strip()
     answers = []

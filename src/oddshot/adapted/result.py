@@ -7,8 +7,6 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from oddshot.decisions.calibration import Decision
-
 SCHEMA = pa.schema([("score", pa.float64()), ("probability", pa.float64()), ("anomaly", pa.int8())])
 
 
@@ -22,10 +20,11 @@ class ScoredRows:
     anomalies: NDArray[np.int8] | None
 
     @classmethod
-    def decide(cls, scores: NDArray[np.float64], decision: Decision, threshold: float | None) -> "ScoredRows":
+    def at_threshold(
+        cls, scores: NDArray[np.float64], probabilities: NDArray[np.float64] | None, threshold: float | None
+    ) -> "ScoredRows":
         """Rows above the threshold are anomalies; without one nothing is decided."""
-        anomalies = None if threshold is None else (scores > threshold).astype(np.int8)
-        return cls(scores, decision.probability(scores), anomalies)
+        return cls(scores, probabilities, None if threshold is None else (scores > threshold).astype(np.int8))
 
     def __len__(self) -> int:
         return len(self.scores)

@@ -4,7 +4,7 @@ Every face (command line, detector, app, service) is thin over `AdaptedTask`: a 
 decided on in one place.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -20,7 +20,7 @@ from oddshot.adapted.explanation import Explanation, column_contributions, colum
 from oddshot.adapted.result import ScoredRows
 from oddshot.adapted.suggestion import suggest_rows
 from oddshot.data.encoding import Encoding
-from oddshot.data.tables.frames import take_rows
+from oddshot.data.tables.conversion import take_rows
 from oddshot.data.task import ANOMALY, NORMAL, UNLABELLED
 from oddshot.decisions.calibration import Decision, FixedThreshold, check_rate
 from oddshot.decisions.evidence import gather_evidence
@@ -128,16 +128,9 @@ class AdaptedTask:
         """Scores of encoded rows, higher = more anomalous: [n, attributes] -> [n]."""
         return score_in_chunks(self.compiled, rows, self.model.method.device)
 
-    def decide(self, scores: FloatArray, threshold: float | None = None) -> ScoredRows:
-        """Scores with probabilities and decisions, at the task's own threshold or at another one."""
-        return ScoredRows.decide(scores, self.decision, self.threshold if threshold is None else threshold)
-
-    def at_rate(self, false_positive_rate: float | None) -> "AdaptedTask":
-        """The same task with the threshold for another false-positive rate; None for the default threshold."""
-        rate = check_rate(false_positive_rate)
-        if rate is not None:
-            require_calibration(self.model, "false_positive_rate")
-        return replace(self, threshold=self.decision.threshold(rate))
+    def decide(self, scores: FloatArray) -> ScoredRows:
+        """Scores with probabilities and decisions."""
+        return ScoredRows.at_threshold(scores, self.decision.probability(scores), self.threshold)
 
     def project(self, rows: EncodedRows) -> FloatArray:
         """Encoded rows in the projected space, relative to the centre (Fig. 2c): [n, K], K = 0 without such a space."""
@@ -151,7 +144,7 @@ class AdaptedTask:
         normal = np.flatnonzero(self.labels == NORMAL)
         baseline = normal[nearest_rows(rows, self.support[normal], 1)[0][:, 0]]
         encoders = self.encoding.encoders
-        ends = np.cumsum([0, *(len(encoder.names) for encoder in encoders)]).tolist()
+        ends = np.cumsum([0, *(len(encoder.attribute_names) for encoder in encoders)]).tolist()
         groups = [slice(*pair) for pair in pairwise(ends)]
         added, score, start = column_contributions(
             self.score_encoded, rows, self.support[baseline], groups, column_orders(len(groups))

@@ -1,4 +1,4 @@
-"""The built-in example: scikit-learn's wine table, two cultivars of a region and a few bottles of a third one."""
+"""The built-in example: two cultivars of scikit-learn's wine data as normal rows, some of the third as anomalies."""
 
 import hashlib
 
@@ -8,20 +8,21 @@ import pyarrow as pa
 from oddshot.app.sheet import Sheet, make_sheet
 from oddshot.storage.model_file import Model
 
-FOREIGN, N_FOREIGN = 1, 15  # the cultivar that lies between the others: no single measurement gives it away
+ANOMALOUS_CULTIVAR = 1  # it lies between the others: no single measurement separates it
+N_ANOMALIES = 15
 NAME = "Example: wines, 15 of 122 from another cultivar"
 
 
 def example_sheet(model: Model) -> Sheet:
-    """122 rows in random order with 13 measurements each; which ones are foreign is kept from the detector."""
+    """122 rows in random order with 13 measurements each, and their true labels, which the detector does not get."""
     from sklearn.datasets import load_wine
 
     data = load_wine()
     rng = np.random.default_rng(0)
-    foreign = rng.permutation(np.flatnonzero(data.target == FOREIGN))[:N_FOREIGN]
-    kept = rng.permutation(np.concatenate([np.flatnonzero(data.target != FOREIGN), foreign]))
-    X = data.data[kept]
+    anomalies = rng.permutation(np.flatnonzero(data.target == ANOMALOUS_CULTIVAR))[:N_ANOMALIES]
+    rows = rng.permutation(np.concatenate([np.flatnonzero(data.target != ANOMALOUS_CULTIVAR), anomalies]))
+    X = data.data[rows]
     names = [str(name).replace("/", " / ").replace("_", " ") for name in data.feature_names]
     table = pa.table({name: X[:, j] for j, name in enumerate(names)})
-    truth = (data.target[kept] == FOREIGN).astype(np.int8)
+    truth = (data.target[rows] == ANOMALOUS_CULTIVAR).astype(np.int8)
     return make_sheet(table, NAME, hashlib.sha256(X.tobytes()).hexdigest(), model, truth)

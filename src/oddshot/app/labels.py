@@ -1,4 +1,4 @@
-"""What a person has said of rows: set, undo, save, load."""
+"""The labels that a person has given to rows: set, undo, save, load."""
 
 import csv
 import io
@@ -12,102 +12,102 @@ from numpy.typing import NDArray
 from oddshot.data.task import ANOMALY, NORMAL
 from oddshot.errors import InputError
 
-NAMES = {NORMAL: "normal", ANOMALY: "anomaly"}
+LABEL_NAMES = {NORMAL: "normal", ANOMALY: "anomaly"}
 _BY_NAME = {"normal": NORMAL, "anomaly": ANOMALY, "0": NORMAL, "1": ANOMALY}
-_UNLABELLED = ("unlabelled", "-1", "")
-_HINT = 'a file that the app saved: JSON {"labels": {"12": "anomaly"}} or CSV with the columns row and label'
+_UNLABELLED_NAMES = ("unlabelled", "-1", "")
+_EXPECTED_FORMAT = 'a file that the app saved: JSON {"labels": {"12": "anomaly"}} or CSV with the columns row and label'
 
 
 class Labels:
-    """Labels of the rows of a table with n rows, numbered from 0."""
+    """Labels of some of the rows of a table with n_rows rows, numbered from 0, with a history for undo."""
 
-    def __init__(self, n_rows: int, known: Mapping[int, int] | None = None) -> None:
+    def __init__(self, n_rows: int, labels: Mapping[int, int] | None = None) -> None:
         self.n_rows = n_rows
-        self._known = dict(known or {})
-        self._before: list[dict[int, int | None]] = []
+        self._labels = dict(labels or {})
+        self._history: list[dict[int, int | None]] = []  # for each change, the labels that it replaced
 
     def __len__(self) -> int:
-        return len(self._known)
+        return len(self._labels)
 
     def get(self, row: int) -> int | None:
-        """0, 1, or None where the row has no label."""
-        return self._known.get(row)
+        """The label of a row, 0 or 1; None if it has none."""
+        return self._labels.get(row)
 
     def set(self, row: int, label: int | None) -> None:
-        """Label a row, or take its label away with None."""
+        """Set the label of a row; None removes it."""
         if not 0 <= row < self.n_rows:
             raise InputError(f"row {row + 1} is not in the table, which has {self.n_rows:,} rows")
         self._change({row: label})
 
-    def replace(self, known: Mapping[int, int]) -> None:
-        """Other labels in the place of all."""
-        self._change({**dict.fromkeys(self._known), **known})
+    def replace(self, labels: Mapping[int, int]) -> None:
+        """Replace all labels."""
+        self._change({**dict.fromkeys(self._labels), **labels})
 
     def undo(self) -> list[int]:
-        """Take the last change back; the rows that it touched."""
-        if not self._before:
+        """Undo the last change; return the rows that it concerned."""
+        if not self._history:
             raise InputError("there is nothing to undo")
-        before = self._before.pop()
-        self._apply(before)
-        return list(before)
+        previous = self._history.pop()
+        self._apply(previous)
+        return list(previous)
 
     @property
     def can_undo(self) -> bool:
-        """Whether there is a change to take back."""
-        return bool(self._before)
+        """Whether there is a change to undo."""
+        return bool(self._history)
 
     @property
     def rows(self) -> NDArray[np.int64]:
-        """The labelled rows in the order of the table, [m]."""
-        return np.array(sorted(self._known), np.int64)
+        """The labelled rows in ascending order, [m]."""
+        return np.array(sorted(self._labels), np.int64)
 
     @property
     def values(self) -> NDArray[np.int8]:
-        """Their labels, [m]."""
-        return np.array([self._known[row] for row in sorted(self._known)], np.int8)
+        """The labels of these rows, [m]."""
+        return np.array([self._labels[row] for row in sorted(self._labels)], np.int8)
 
     def count(self, label: int) -> int:
-        """How many rows have this label."""
-        return sum(value == label for value in self._known.values())
+        """The number of rows with this label."""
+        return sum(value == label for value in self._labels.values())
 
     def to_json(self) -> dict[str, str]:
-        """Row numbers from 1, as people count, and names of labels."""
-        return {str(row + 1): NAMES[label] for row, label in sorted(self._known.items())}
+        """Names of labels by row number, counted from 1."""
+        return {str(row + 1): LABEL_NAMES[label] for row, label in sorted(self._labels.items())}
 
     def to_csv(self) -> str:
-        """The same as CSV."""
+        """CSV with the columns row (counted from 1) and label."""
         return "row,label\n" + "".join(f"{row},{label}\n" for row, label in self.to_json().items())
 
-    def _change(self, after: Mapping[int, int | None]) -> None:
-        self._before.append({row: self._known.get(row) for row in after})
-        self._apply(after)
+    def _change(self, changes: Mapping[int, int | None]) -> None:
+        self._history.append({row: self._labels.get(row) for row in changes})
+        self._apply(changes)
 
-    def _apply(self, after: Mapping[int, int | None]) -> None:
-        for row, label in after.items():
+    def _apply(self, changes: Mapping[int, int | None]) -> None:
+        for row, label in changes.items():
             if label is None:
-                self._known.pop(row, None)
+                self._labels.pop(row, None)
             else:
-                self._known[row] = label
+                self._labels[row] = label
 
 
 def parse_labels_file(data: bytes, n_rows: int) -> dict[int, int]:
-    """The labels in a file that the app saved, JSON or CSV, for a table with n rows."""
+    """Parse a labels file of the app, JSON or CSV, for a table with n_rows rows: labels by row, counted from 0."""
     try:
         text = data.decode("utf-8-sig")
         pairs = _json_pairs(text) if text.lstrip().startswith("{") else _csv_pairs(text)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, csv.Error) as error:
         if isinstance(error, InputError):
             raise
-        raise InputError(f"these are no labels; expected {_HINT}") from None
-    found = {}
+        raise InputError(f"these are no labels; expected {_EXPECTED_FORMAT}") from None
+    labels = {}
     for number, name in pairs:
         if not number.isdecimal() or not 1 <= int(number[:18]) <= n_rows:
             raise InputError(f"labels: row {number[:20]!r} is not in the table, which has {n_rows:,} rows")
-        if name not in _UNLABELLED:
+        if name not in _UNLABELLED_NAMES:
             if name not in _BY_NAME:
                 raise InputError(f"labels: {name[:20]!r} in row {number}; a label is normal or anomaly")
-            found[int(number) - 1] = _BY_NAME[name]
-    return found
+            labels[int(number) - 1] = _BY_NAME[name]
+    return labels
 
 
 def _json_pairs(text: str) -> list[tuple[str, str]]:
@@ -118,5 +118,5 @@ def _json_pairs(text: str) -> list[tuple[str, str]]:
 def _csv_pairs(text: str) -> list[tuple[str, str]]:
     reader = csv.DictReader(io.StringIO(text))
     if not {"row", "label"} <= set(reader.fieldnames or ()):
-        raise InputError(f"these are no labels; expected {_HINT}")
+        raise InputError(f"these are no labels; expected {_EXPECTED_FORMAT}")
     return [(str(line["row"] or "").strip(), str(line["label"] or "").strip()) for line in reader]

@@ -1,97 +1,105 @@
-"""Rows sorted by score, how their scores are spread, and what a threshold means for them."""
+"""Rows sorted by score, the histogram of their scores, and the effect of a threshold."""
 
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from oddshot.app.scorers import Floats, Scorer
-from oddshot.app.sheet import Ints
+from oddshot.app.rankers import Ranker
 
-BINS = 56
-_BARELY = 1e-9
+N_HISTOGRAM_BINS = 56
+_BELOW_LOWEST_SCORE = 1e-9  # distance of a threshold that all rows lie above from the lowest score
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class Ranking:
-    """Scores of some or all of a sheet's n rows. by_row: [n], NaN where a row has no score yet."""
+    """Scores of some or all of the n rows of a table. scores: [n], NaN for rows that are not scored yet."""
 
-    scorer: Scorer
-    by_row: Floats
+    ranker: Ranker
+    scores: FloatArray
 
     @cached_property
-    def order(self) -> Ints:
-        """The scored rows, highest score first; equal ones in the order of the table."""
-        known = np.flatnonzero(~np.isnan(self.by_row))
-        order: Ints = known[np.argsort(-self.by_row[known], kind="stable")]
+    def order(self) -> IntArray:
+        """The scored rows by descending score; rows with equal scores in the order of the table."""
+        scored = np.flatnonzero(~np.isnan(self.scores))
+        order: IntArray = scored[np.argsort(-self.scores[scored], kind="stable")]
         return order
 
     @cached_property
-    def falling(self) -> Floats:
-        """Their scores."""
-        return self.by_row[self.order]
+    def sorted_scores(self) -> FloatArray:
+        """The scores in descending order."""
+        return self.scores[self.order]
 
     @property
     def is_complete(self) -> bool:
-        """Whether every row has its score."""
-        return len(self.order) == len(self.by_row)
+        """Whether every row is scored."""
+        return len(self.order) == len(self.scores)
 
-    def above(self, threshold: float) -> int:
-        """How many rows have a higher score."""
-        return int(np.searchsorted(-self.falling, -threshold, side="left"))
+    def count_above(self, threshold: float) -> int:
+        """The number of rows with a score above the threshold."""
+        return int(np.searchsorted(-self.sorted_scores, -threshold, side="left"))
 
-    def place(self, row: int) -> int | None:
-        """Where a row stands, 0 for the highest score; None where it has no score yet."""
-        score = self.by_row[row]
+    def rank_of(self, row: int) -> int | None:
+        """The position of a row in the ranking, 0 for the highest score; None if it is not scored yet."""
+        score = self.scores[row]
         if np.isnan(score):
             return None
-        first, last = (int(np.searchsorted(-self.falling, -score, side=side)) for side in ("left", "right"))
+        first, last = (int(np.searchsorted(-self.sorted_scores, -score, side=side)) for side in ("left", "right"))
         return first + int(np.searchsorted(self.order[first:last], row))
 
-    def threshold_for(self, share: float) -> float:
-        """A score above which this share of the rows lies."""
-        n = len(self.falling)
-        k = min(max(round(share * n), 0), n)
-        if k == 0:
-            return float(self.falling[0])
-        return float(self.falling[-1] - _BARELY if k == n else (self.falling[k - 1] + self.falling[k]) / 2)
+    def threshold_for_share(self, share: float) -> float:
+        """A threshold that this share of the rows lies above."""
+        n = len(self.sorted_scores)
+        n_above = min(max(round(share * n), 0), n)
+        if n_above == 0:
+            return float(self.sorted_scores[0])
+        if n_above == n:
+            return float(self.sorted_scores[-1] - _BELOW_LOWEST_SCORE)
+        return float((self.sorted_scores[n_above - 1] + self.sorted_scores[n_above]) / 2)
 
     @cached_property
-    def scale(self) -> tuple[float, float, float]:
-        """(s, low, high): the plots' axis is v = asinh(score / s) from low to high, logarithmic for large scores."""
-        usual = float(np.median(np.abs(self.falling))) or 1.0
-        low, high = np.arcsinh(self.falling[[-1, 0]] / usual).tolist()
-        return usual, low, high if high > low else low + 1.0
+    def axis(self) -> tuple[float, float, float]:
+        """(scale, low, high): the axis of the plots shows asinh(score / scale), from low to high.
 
-    def positions(self, scores: Floats) -> Floats:
-        """Where scores lie on the axis, from 0 to 1."""
-        usual, low, high = self.scale
-        out: Floats = np.clip((np.arcsinh(scores / usual) - low) / (high - low), 0.0, 1.0)
+        The scale is the median of the absolute scores; for larger scores the axis is logarithmic.
+        """
+        scale = float(np.median(np.abs(self.sorted_scores))) or 1.0
+        low, high = np.arcsinh(self.sorted_scores[[-1, 0]] / scale).tolist()
+        return scale, low, high if high > low else low + 1.0
+
+    def positions(self, scores: FloatArray) -> FloatArray:
+        """Positions of scores on the axis, from 0 to 1: [n] -> [n]."""
+        scale, low, high = self.axis
+        out: FloatArray = np.clip((np.arcsinh(scores / scale) - low) / (high - low), 0.0, 1.0)
         return out
 
     @cached_property
     def histogram(self) -> list[int]:
-        """How many rows fall into each of BINS equal parts of the axis."""
-        counts: list[int] = np.histogram(self.positions(self.falling), BINS, (0.0, 1.0))[0].tolist()
+        """The number of rows in each of N_HISTOGRAM_BINS bins of equal width on the axis."""
+        counts: list[int] = np.histogram(self.positions(self.sorted_scores), N_HISTOGRAM_BINS, (0.0, 1.0))[0].tolist()
         return counts
 
     def describe(self) -> dict[str, Any]:
-        """What the page draws the histogram from."""
-        usual, low, high = self.scale
+        """The histogram and its axis as JSON."""
+        scale, low, high = self.axis
         return {
             "scored": len(self.order),
             "histogram": self.histogram,
-            "axis": {"scale": usual, "low": low, "high": high},
+            "axis": {"scale": scale, "low": low, "high": high},
         }
 
     def describe_threshold(self, threshold: float) -> dict[str, Any]:
-        """The number and share of rows above it, and the expected share of normal rows above it, where known."""
-        n = self.above(threshold)
+        """Number and share of the rows above a threshold, and its false positive rate where that is known, as JSON."""
+        n_above = self.count_above(threshold)
         return {
             "value": threshold,
             "position": float(self.positions(np.array([threshold]))[0]),
-            "above": n,
-            "share": n / len(self.order),
-            "false_alarms": self.scorer.false_alarms(threshold),
+            "above": n_above,
+            "share": n_above / len(self.order),
+            "false_alarms": self.ranker.false_positive_rate(threshold),
         }

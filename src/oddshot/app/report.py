@@ -1,21 +1,24 @@
-"""A report of the work on a table: one HTML file with its plots, that needs nothing else and runs nothing."""
+"""The report on a table: one self-contained HTML file with plots and without scripts."""
 
 from collections.abc import Iterable, Mapping
 from html import escape
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from oddshot.app.labels import NAMES
+from oddshot.app.labels import LABEL_NAMES
+from oddshot.app.open_table import OpenTable
 from oddshot.app.report_plots import axis_svg, histogram_svg, map_svg
-from oddshot.app.sheet import Cell, Ints
-from oddshot.app.views import axis_points, describe_rows, explained_rows, map_points, threshold_state
-from oddshot.app.workspace import Open
+from oddshot.app.sheet import Cell
+from oddshot.app.views import axis_points, describe_rows, map_points, max_explained_rows, threshold_state
 from oddshot.data.task import ANOMALY, NORMAL
 
-TOP_ROWS = 40
-EXPLAINED_TIMES = 10  # as many rows as the page asks for at once
-SHOWN_COLUMNS = 8  # of the top rows; the ones that explain them best come first in "why"
+N_TOP_ROWS = 40
+MAX_LABELLED_ROWS = 200  # listed in the report
+N_EXPLANATION_REQUESTS = 10  # explained rows, in multiples of what one request of the page may explain
+MAX_SHOWN_COLUMNS = 8  # of the table, shown for each row
+N_REASONS = 3  # columns named for each row
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1c2430; --soft: #5b6675; --line: #d9dee5; --page: #fff; --bar: #8aa4c0;
   --anomaly: #c2410c; --normal: #0f766e }
@@ -31,93 +34,102 @@ th, td { text-align: left; padding: 4px 10px; border-bottom: 1px solid var(--lin
 """
 
 
-def write_report(now: Open) -> str:
-    """The whole file."""
+def write_report(open_table: OpenTable) -> str:
+    """The HTML of the report."""
     body = [
-        f"<h1>{escape(now.sheet.name)}</h1>",
-        f"<p>{escape(_summary(now))}</p>",
+        f"<h1>{escape(open_table.sheet.name)}</h1>",
+        f"<p>{escape(_summary(open_table))}</p>",
         "<h2>Scores</h2>",
-        histogram_svg(now.ranking.histogram, _cut(now)),
+        histogram_svg(open_table.ranking.histogram, _threshold_position(open_table)),
         "<h2>Map of the rows</h2><p>The two directions in which rows differ most; redder = higher score.</p>",
-        map_svg(map_points(now), dict(_labelled(now))),
-        *_axis(now),
-        f"<h2>The {min(TOP_ROWS, len(now.ranking.order))} highest ranked rows</h2>",
-        _rows_table(now, now.ranking.order[:TOP_ROWS]),
-        f"<h2>Labels ({len(now.labels)})</h2>",
-        _rows_table(now, now.labels.rows) if len(now.labels) else "<p>No row has a label yet.</p>",
+        map_svg(map_points(open_table), dict(_label_pairs(open_table))),
+        *_axis_section(open_table),
+        f"<h2>The {min(N_TOP_ROWS, len(open_table.ranking.order))} highest ranked rows</h2>",
+        _rows_table(open_table, open_table.ranking.order[:N_TOP_ROWS]),
+        f"<h2>Labels ({len(open_table.labels)})</h2>",
+        _rows_table(open_table, open_table.labels.rows) if len(open_table.labels) else "<p>No row has a label yet.</p>",
     ]
-    head = f'<meta charset="utf-8"><title>oddshot: {escape(now.sheet.name)}</title><style>{_STYLE}</style>'
+    head = f'<meta charset="utf-8"><title>oddshot: {escape(open_table.sheet.name)}</title><style>{_STYLE}</style>'
     viewport = '<meta name="viewport" content="width=device-width">'
     return f'<!doctype html>\n<html lang="en"><head>{head}{viewport}</head><body>{"".join(body)}</body></html>\n'
 
 
-def _summary(now: Open) -> str:
-    """How many rows, labels and anomalies there are, in two or three sentences."""
-    counts = f"{now.labels.count(NORMAL)} labelled normal, {now.labels.count(ANOMALY)} anomaly"
-    text = f"{len(now.sheet):,} rows, {len(now.sheet.encoding.encoders)} columns used; {counts}."
-    threshold = threshold_state(now)
+def _summary(open_table: OpenTable) -> str:
+    """The numbers of rows, labels and anomalies in two or three sentences."""
+    counts = f"{open_table.labels.count(NORMAL)} labelled normal, {open_table.labels.count(ANOMALY)} anomaly"
+    text = f"{len(open_table.sheet):,} rows, {len(open_table.sheet.encoding.encoders)} columns used; {counts}."
+    threshold = threshold_state(open_table)
     if threshold is None:
-        return f"{text} {now.ranking.scorer.notice}"
-    text += f" {threshold['above']:,} of {len(now.ranking.order):,} scored rows lie above {threshold['value']:.4g}"
+        return f"{text} {open_table.ranking.ranker.notice}"
+    text += (
+        f" {threshold['above']:,} of {len(open_table.ranking.order):,} scored rows lie above {threshold['value']:.4g}"
+    )
     rate = threshold["false_alarms"]
     return text + ("." if rate is None else f", with {rate:.1%} of normal rows expected there.")
 
 
-def _cut(now: Open) -> float | None:
-    threshold = threshold_state(now)
+def _threshold_position(open_table: OpenTable) -> float | None:
+    threshold = threshold_state(open_table)
     return None if threshold is None else threshold["position"]
 
 
-def _axis(now: Open) -> list[str]:
-    points = axis_points(now)
+def _axis_section(open_table: OpenTable) -> list[str]:
+    points = axis_points(open_table)
     if not points["rows"]:
         return []
     note = (
         "<p>Rows seen from the centre c along the direction that the labels give: the farther, the more anomalous.</p>"
     )
-    return ["<h2>The projected axis</h2>", note, axis_svg(points, dict(_labelled(now)))]
+    return ["<h2>The projected axis</h2>", note, axis_svg(points, dict(_label_pairs(open_table)))]
 
 
-def _labelled(now: Open) -> Iterable[tuple[int, int]]:
-    return zip(now.labels.rows.tolist(), now.labels.values.tolist(), strict=True)
+def _label_pairs(open_table: OpenTable) -> Iterable[tuple[int, int]]:
+    return zip(open_table.labels.rows.tolist(), open_table.labels.values.tolist(), strict=True)
 
 
-def _rows_table(now: Open, rows: Ints) -> str:
-    rows = rows[: 5 * TOP_ROWS]
-    columns = now.sheet.table.column_names
-    heads = ["row", "label", "score", "probability", "why", *columns[:SHOWN_COLUMNS]]
-    lines = [_line(shown, why) for shown, why in zip(describe_rows(now, rows), _reasons(now, rows), strict=True)]
-    head = "".join(f"<th>{escape(name)}</th>" for name in heads)
-    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{"".join(lines)}</tbody></table></div>'
+def _rows_table(open_table: OpenTable, rows: NDArray[np.int64]) -> str:
+    rows = rows[:MAX_LABELLED_ROWS]
+    columns = open_table.sheet.table.column_names
+    headings = ["row", "label", "score", "probability", "why", *columns[:MAX_SHOWN_COLUMNS]]
+    table_rows = [
+        _table_row(row, reason)
+        for row, reason in zip(describe_rows(open_table, rows), _reasons(open_table, rows), strict=True)
+    ]
+    head = "".join(f"<th>{escape(name)}</th>" for name in headings)
+    return (
+        f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{"".join(table_rows)}</tbody></table></div>'
+    )
 
 
-def _line(row: Mapping[str, Any], why: str) -> str:
-    label = "" if row["label"] is None else NAMES[row["label"]]
+def _table_row(row: Mapping[str, Any], reason: str) -> str:
+    label = "" if row["label"] is None else LABEL_NAMES[row["label"]]
     parts = [
         f'<td class="number">{row["row"] + 1}</td>',
         f'<td class="{label}">{label}</td>',
-        _td(row["score"]),
-        _td(row["probability"]),
-        f"<td>{escape(why)}</td>",
-        *(_td(cell) for cell in row["cells"][:SHOWN_COLUMNS]),
+        _table_cell(row["score"]),
+        _table_cell(row["probability"]),
+        f"<td>{escape(reason)}</td>",
+        *(_table_cell(cell) for cell in row["cells"][:MAX_SHOWN_COLUMNS]),
     ]
     return f"<tr>{''.join(parts)}</tr>"
 
 
-def _td(cell: Cell) -> str:
+def _table_cell(cell: Cell) -> str:
+    """A cell; NaN and None are empty."""
     if isinstance(cell, float) and np.isfinite(cell):
         return f'<td class="number">{cell:.4g}</td>'
     return "<td></td>" if cell is None or isinstance(cell, float) else f"<td>{escape(str(cell))}</td>"
 
 
-def _reasons(now: Open, rows: Ints) -> list[str]:
-    """The three columns that add most to each row's score; of wide tables only for the first rows."""
-    some = rows[: EXPLAINED_TIMES * explained_rows(now)]
-    if len(some) == 0:
+def _reasons(open_table: OpenTable, rows: NDArray[np.int64]) -> list[str]:
+    """The columns that contribute most to the score of each row; for wide tables of the first rows only."""
+    explained = rows[: N_EXPLANATION_REQUESTS * max_explained_rows(open_table)]
+    if len(explained) == 0:
         return [""] * len(rows)
-    why = now.ranking.scorer.explain(some)
-    best = np.argsort(-why.added, axis=1, kind="stable")[:, :3]
-    found = [
-        ", ".join(why.columns[k] for k in order if added[k] > 0) for order, added in zip(best, why.added, strict=True)
+    explanations = open_table.ranking.ranker.explain(explained)
+    largest = np.argsort(-explanations.contributions, axis=1, kind="stable")[:, :N_REASONS]
+    reasons = [
+        ", ".join(explanations.columns[k] for k in order if contributions[k] > 0)
+        for order, contributions in zip(largest, explanations.contributions, strict=True)
     ]
-    return found + [""] * (len(rows) - len(some))
+    return reasons + [""] * (len(rows) - len(explained))

@@ -1,4 +1,4 @@
-"""The plots of the report as SVG: numbers and our own words only, nothing of the table's text."""
+"""The plots of the report as SVG; they contain numbers and fixed text only, no text of the table."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -9,8 +9,8 @@ WIDTH = 800
 _COLOURS = ("#7c93ad", "#8f8fa3", "#a98a86", "#c4835f", "#d9742f", "#c2410c")  # from low to high scores
 
 
-def histogram_svg(counts: Sequence[int], cut: float | None, height: int = 200) -> str:
-    """Bars whose height grows with the logarithm-like root of the count; the threshold as a line."""
+def histogram_svg(counts: Sequence[int], threshold: float | None, height: int = 200) -> str:
+    """A histogram with square-root heights, so that small counts stay visible; the threshold as a dashed line."""
     step, top = WIDTH / len(counts), max(counts) ** 0.5
     bars = [
         f'<rect x="{k * step + 0.5:.1f}" y="{height - (h := (height - 10) * n**0.5 / top):.1f}" '
@@ -18,8 +18,8 @@ def histogram_svg(counts: Sequence[int], cut: float | None, height: int = 200) -
         for k, n in enumerate(counts)
         if n
     ]
-    if cut is not None:
-        x = cut * WIDTH
+    if threshold is not None:
+        x = threshold * WIDTH
         bars.append(
             f'<line x1="{x:.1f}" x2="{x:.1f}" y1="0" y2="{height}" stroke="currentColor" stroke-dasharray="4"/>'
         )
@@ -27,13 +27,13 @@ def histogram_svg(counts: Sequence[int], cut: float | None, height: int = 200) -
 
 
 def map_svg(points: Mapping[str, Any], labels: Mapping[int, int], height: int = 420) -> str:
-    """A dot a row, high scores last; labelled rows with a ring."""
-    xs, ys = _fit(points["x"], WIDTH), _fit(points["y"], height)
+    """One dot per row, high scores drawn last; labelled rows with a ring."""
+    xs, ys = _rescale(points["x"], WIDTH), _rescale(points["y"], height)
     return _svg(height, "Map of the rows, coloured by score", _dots(points, xs, ys, labels))
 
 
 def axis_svg(points: Mapping[str, Any], labels: Mapping[int, int], height: int = 120) -> str:
-    """A dot a row, spread vertically so that none hides another; the centre and the threshold as lines."""
+    """One dot per row, with vertical jitter; the centre and the threshold as lines."""
     xs = [WIDTH / 2 * (1 + 0.97 * x) for x in points["x"]]
     ys = [height * (0.1 + 0.8 * ((row * 0.618034) % 1.0)) for row in points["rows"]]
     lines = [f'<line x1="{WIDTH / 2}" x2="{WIDTH / 2}" y1="0" y2="{height}" stroke="#0f766e"/>']
@@ -56,9 +56,9 @@ def _dots(points: Mapping[str, Any], xs: Sequence[float], ys: Sequence[float], l
     return out
 
 
-def _fit(values: Sequence[float], room: int) -> list[float]:
+def _rescale(values: Sequence[float], size: int) -> list[float]:
     low, high = min(values), max(values)
-    return [12 + (room - 24) * (value - low) / ((high - low) or 1.0) for value in values]
+    return [12 + (size - 24) * (value - low) / ((high - low) or 1.0) for value in values]
 
 
 def _colour(position: float) -> str:

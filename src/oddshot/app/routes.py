@@ -1,5 +1,9 @@
-"""The app's addresses: the page, what it asks for, and the files it gives."""
+"""All routes of the app: the page, its data under /api, and the exported files.
 
+To add a route, write its function in one of the `_add_..._routes` below and its JSON content in views.py.
+"""
+
+import itertools
 import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -16,20 +20,20 @@ from oddshot.app import views
 from oddshot.app.example import example_sheet
 from oddshot.app.exports import scores_csv, scores_parquet
 from oddshot.app.labels import parse_labels_file
+from oddshot.app.rankers import DetectorRanker
 from oddshot.app.report import write_report
-from oddshot.app.scorers import Adapted
 from oddshot.app.sheet import make_sheet
-from oddshot.app.uploads import display_name, open_file, receive
+from oddshot.app.uploads import display_name, open_upload, receive_file
 from oddshot.app.workspace import Workspace
 from oddshot.data.task import ANOMALY, NORMAL
 from oddshot.errors import InputError
 from oddshot.storage.model_file import Model
-from oddshot.web.answers import JsonAnswer
-from oddshot.web.guard import PAGE
+from oddshot.web.responses import JsonResponse
+from oddshot.web.security import PAGE_POLICY, AccessRules
 from oddshot.web.serving import build_app
 
 STATIC = Path(__file__).with_name("static")
-MOST_LABEL_BYTES = 64 * 2**20
+MAX_LABELS_FILE_BYTES = 64 * 2**20
 _LABELS = {"normal": NORMAL, "anomaly": ANOMALY, None: None}
 
 
@@ -38,26 +42,26 @@ class _Body(BaseModel):
 
 
 class LabelBody(_Body):
-    """A row, counted from 0, and what it is; null takes its label away."""
+    """A row, counted from 0, and its label; null removes the label."""
 
     row: StrictInt
     label: Literal["normal", "anomaly"] | None
 
 
 class ThresholdBody(_Body):
-    """A score; null for the detector's own threshold."""
+    """The score above which rows are anomalies; null for the detector's own threshold."""
 
     value: FiniteFloat | None
 
 
 class ColumnsBody(_Body):
-    """Columns that the detector should not see."""
+    """Columns that the detector does not use."""
 
     left_out: list[str]
 
 
-def make_app(model: Model, folder: Path | None, host: str, most_bytes: int) -> FastAPI:
-    """The whole app. folder: where labels are kept. most_bytes: of an uploaded file."""
+def make_app(model: Model, folder: Path | None, host: str, max_upload_bytes: int) -> FastAPI:
+    """Build the app. folder: where labels are saved between runs; None to not save them."""
     workspace = Workspace(model, folder)
 
     @asynccontextmanager
@@ -66,23 +70,22 @@ def make_app(model: Model, folder: Path | None, host: str, most_bytes: int) -> F
         await run_in_threadpool(workspace.close)
 
     app = build_app(
-        "oddshot",
         "Label a few rows.",
-        host=host,
-        most_bytes=most_bytes,
-        policy=PAGE,
+        AccessRules(host),
+        max_body_bytes=max_upload_bytes,
+        policy=PAGE_POLICY,
         openapi_url=None,
         lifespan=lifespan,
     )
-    for add in (_add_tables, _add_views, _add_labels, _add_exports):
-        router = APIRouter(prefix="/api", default_response_class=JsonAnswer)
+    for add in (_add_table_routes, _add_view_routes, _add_label_routes, _add_export_routes):
+        router = APIRouter(prefix="/api", default_response_class=JsonResponse)
         add(router, workspace)
         app.include_router(router)
     app.mount("/", StaticFiles(directory=STATIC, html=True))
     return app
 
 
-def _add_tables(router: APIRouter, workspace: Workspace) -> None:
+def _add_table_routes(router: APIRouter, workspace: Workspace) -> None:
     @router.get("/state")
     def state() -> dict[str, Any]:
         return views.state(workspace)
@@ -93,9 +96,9 @@ def _add_tables(router: APIRouter, workspace: Workspace) -> None:
 
     @router.put("/table")
     async def upload(request: Request, name: Annotated[str, Query(max_length=1000)] = "table") -> Any:
-        with tempfile.TemporaryDirectory(prefix="oddshot-") as place:
-            path, digest = await receive(request, Path(place), name)
-            await run_in_threadpool(open_file, workspace, path, display_name(name), digest)
+        with tempfile.TemporaryDirectory(prefix="oddshot-") as folder:
+            path, digest = await receive_file(request, Path(folder), name)
+            await run_in_threadpool(open_upload, workspace, path, display_name(name), digest)
         return await run_in_threadpool(views.state, workspace)
 
     @router.post("/example")
@@ -116,19 +119,22 @@ def _add_tables(router: APIRouter, workspace: Workspace) -> None:
         return views.state(workspace)
 
 
-def _add_views(router: APIRouter, workspace: Workspace) -> None:
+def _add_view_routes(router: APIRouter, workspace: Workspace) -> None:
     @router.get("/rows")
     def rows(
-        by: views.By = "score",
+        by: views.RowOrder = "score",
         offset: Annotated[int, Query(ge=0)] = 0,
-        limit: Annotated[int, Query(ge=1, le=views.MOST_WINDOW)] = 50,
+        limit: Annotated[int, Query(ge=1, le=views.MAX_ROWS_PER_REQUEST)] = 50,
     ) -> dict[str, Any]:
-        return views.window(workspace.current, by, min(offset, 2**62), limit)
+        return views.page_of_rows(workspace.current, by, min(offset, 2**62), limit)
 
     @router.get("/row/{row}")
     def row(row: int) -> dict[str, Any]:
-        now = workspace.current
-        return {**views.describe_rows(now, views.check_rows(now, [row]))[0], "place": now.ranking.place(row)}
+        open_table = workspace.current
+        return {
+            **views.describe_rows(open_table, views.check_rows(open_table, [row]))[0],
+            "place": open_table.ranking.rank_of(row),
+        }
 
     @router.get("/explain")
     def explain(rows: Annotated[list[int], Query()]) -> dict[str, Any]:
@@ -143,15 +149,15 @@ def _add_views(router: APIRouter, workspace: Workspace) -> None:
         return views.axis_points(workspace.current)
 
 
-def _add_labels(router: APIRouter, workspace: Workspace) -> None:
+def _add_label_routes(router: APIRouter, workspace: Workspace) -> None:
     @router.post("/label")
     def label(body: LabelBody) -> dict[str, Any]:
-        workspace.change(lambda labels: labels.set(body.row, _LABELS[body.label]))
+        workspace.change_labels(lambda labels: labels.set(body.row, _LABELS[body.label]))
         return views.ranking_state(workspace)
 
     @router.post("/undo")
     def undo() -> dict[str, Any]:
-        rows = workspace.change(lambda labels: labels.undo())
+        rows = workspace.change_labels(lambda labels: labels.undo())
         return {**views.ranking_state(workspace), "touched": rows}
 
     @router.post("/threshold")
@@ -165,58 +171,56 @@ def _add_labels(router: APIRouter, workspace: Workspace) -> None:
         data = bytearray()
         async for part in request.stream():
             data += part
-            if len(data) > MOST_LABEL_BYTES:
+            if len(data) > MAX_LABELS_FILE_BYTES:
                 raise InputError(
-                    f"labels of more than {MOST_LABEL_BYTES >> 20} MiB; expected a file that the app saved"
+                    f"labels of more than {MAX_LABELS_FILE_BYTES >> 20} MiB; expected a file that the app saved"
                 )
-        known = parse_labels_file(bytes(data), n_rows)
-        await run_in_threadpool(workspace.change, lambda labels: labels.replace(known))
+        loaded = parse_labels_file(bytes(data), n_rows)
+        await run_in_threadpool(workspace.change_labels, lambda labels: labels.replace(loaded))
         return await run_in_threadpool(views.ranking_state, workspace)
 
 
-def _add_exports(router: APIRouter, workspace: Workspace) -> None:
+def _add_export_routes(router: APIRouter, workspace: Workspace) -> None:
     @router.get("/export/labels.json")
     def labels_json() -> Response:
-        now = workspace.current
-        content = {"table": now.sheet.name, "rows": len(now.sheet), "labels": now.labels.to_json()}
-        return JsonAnswer(content, headers=_as_file("labels.json"))
+        open_table = workspace.current
+        content = {"table": open_table.sheet.name, "rows": len(open_table.sheet), "labels": open_table.labels.to_json()}
+        return JsonResponse(content, headers=_download_headers("labels.json"))
 
     @router.get("/export/labels.csv")
     def labels_csv() -> Response:
-        return Response(workspace.current.labels.to_csv(), media_type="text/csv", headers=_as_file("labels.csv"))
+        return Response(
+            workspace.current.labels.to_csv(), media_type="text/csv", headers=_download_headers("labels.csv")
+        )
 
     @router.get("/export/scores.csv")
     def csv() -> Response:
         blocks = scores_csv(workspace.current)
-        first = next(blocks)  # a mistake shows before the answer begins
-        return StreamingResponse(_chain(first, blocks), media_type="text/csv", headers=_as_file("scores.csv"))
+        first = next(blocks)  # an error must be raised before the response begins
+        return StreamingResponse(
+            itertools.chain([first], blocks), media_type="text/csv", headers=_download_headers("scores.csv")
+        )
 
     @router.get("/export/scores.parquet")
     def parquet() -> Response:
         data = scores_parquet(workspace.current)
-        return Response(data, media_type="application/vnd.apache.parquet", headers=_as_file("scores.parquet"))
+        return Response(data, media_type="application/vnd.apache.parquet", headers=_download_headers("scores.parquet"))
 
     @router.get("/export/detector.safetensors")
     def detector() -> Response:
-        now = workspace.current
-        scorer = now.ranking.scorer
-        if not isinstance(scorer, Adapted):
+        open_table = workspace.current
+        ranker = open_table.ranking.ranker
+        if not isinstance(ranker, DetectorRanker):
             raise InputError("there is no detector yet; label at least one normal row")
-        with tempfile.TemporaryDirectory(prefix="oddshot-") as place:
-            path = Path(place) / "detector.safetensors"
-            scorer.deciding_at(now.threshold).save(path)
-            data = path.read_bytes()
-        return Response(data, media_type="application/octet-stream", headers=_as_file("detector.safetensors"))
+        data = ranker.export(open_table.user_threshold)
+        return Response(data, media_type="application/octet-stream", headers=_download_headers("detector.safetensors"))
 
     @router.get("/export/report.html")
     def report() -> Response:
-        return Response(write_report(workspace.current), media_type="text/html", headers=_as_file("report.html"))
+        return Response(
+            write_report(workspace.current), media_type="text/html", headers=_download_headers("report.html")
+        )
 
 
-def _as_file(name: str) -> dict[str, str]:
+def _download_headers(name: str) -> dict[str, str]:
     return {"content-disposition": f'attachment; filename="{name}"'}
-
-
-def _chain(first: bytes, rest: Any) -> Any:
-    yield first
-    yield from rest

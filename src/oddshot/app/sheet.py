@@ -1,4 +1,4 @@
-"""A table as the app holds it: cells to show, and the numbers that the detector sees, encoded once."""
+"""A sheet: a table with its cells for the page and its rows encoded once for the detector."""
 
 import copy
 import dataclasses
@@ -14,73 +14,68 @@ from numpy.typing import NDArray
 
 from oddshot.data.encoding import Encoding
 from oddshot.data.tables import read_table
-from oddshot.data.tables.categories import texts
-from oddshot.data.tables.cells import Place, numbers, seconds, truths
+from oddshot.data.tables.categories import category_codes
+from oddshot.data.tables.columns import CellLocation, read_booleans, read_numbers, read_timestamps
 from oddshot.errors import InputError, OddshotError
 from oddshot.storage.model_file import Model
 
-LONGEST_CELL = 200  # characters of a cell that are shown
-MOST_COLUMNS = 2000
-_EXACT = 2**53  # larger whole numbers are not exact in JavaScript
+MAX_CELL_CHARACTERS = 200  # shown on the page
+MAX_COLUMNS = 2000
+_MAX_EXACT_INTEGER = 2**53  # in JavaScript
 
 Cell = str | int | float | bool | None
-Rows = NDArray[np.float32]
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class Column:
-    """What the page says of a column. kind: number, boolean, category, date, or "not used"."""
+    """Description of a column for the page. kind: number, boolean, category, date, or "not used"."""
 
     name: str
     kind: str
-    missing: int
+    missing: int  # cells without a value
     note: str
 
 
 @dataclass(frozen=True)
 class Sheet:
-    """A table of n rows. rows: [n, attributes], encoded. model: with this table's encoding, which no label changes.
-
-    digest: SHA-256 of the file. truth: [n], 1 for anomalies, of the built-in example only; nothing but the figure on
-    the page looks at it. left_out: columns that the person took away. notices: what reading it warned of.
-    """
+    """A table of n rows and their encoding, which is fixed when the table is read and independent of labels."""
 
     name: str
-    digest: str
-    table: Any
-    model: Model
-    rows: Rows
-    truth: NDArray[np.int8] | None = None
-    left_out: tuple[str, ...] = ()
-    notices: tuple[str, ...] = ()
+    digest: str  # SHA-256 of the file
+    table: Any  # Arrow table of all columns
+    model: Model  # bound to the encoding of this table
+    encoded: NDArray[np.float32]  # [n, attributes]
+    truth: NDArray[np.int8] | None = None  # [n], 1 for anomalies, of the built-in example; used for its AUC only
+    left_out: tuple[str, ...] = ()  # columns that the detector does not use
+    notices: tuple[str, ...] = ()  # warnings from reading the file
 
     @property
     def encoding(self) -> Encoding:
-        """How its columns become numbers."""
+        """The encoding of the columns as attributes."""
         assert self.model.encoding is not None
         return self.model.encoding
 
     def __len__(self) -> int:
-        return len(self.rows)
+        return len(self.encoded)
 
-    def used(self, numbers: Ints) -> Any:
-        """These rows as an Arrow table, without the columns left out."""
-        return self.table.drop_columns(list(self.left_out)).take(numbers)
+    def take(self, rows: NDArray[np.int64]) -> Any:
+        """An Arrow table of these rows, without the columns left out."""
+        return self.table.drop_columns(list(self.left_out)).take(rows)
 
 
 def read_sheet(path: Path, name: str, digest: str, model: Model, left_out: Sequence[str] = ()) -> Sheet:
-    """A file as a sheet; messages call it by `name`, never by its path."""
+    """Read a file. Its errors and warnings mention `name` instead of the path, which is a temporary one."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
             table = read_table(path)
-        except OddshotError as error:
+        except OddshotError as error:  # whatever its kind: the uploaded file is what the person has given
             raise InputError(str(error).replace(str(path), name)) from None
-        kept = tuple(column for column in left_out if column in table.column_names)
-        sheet = make_sheet(table.combine_chunks(), name, digest, model, left_out=kept)
-    found = dict.fromkeys(_shown(w).replace(str(path), name) for w in caught if issubclass(w.category, UserWarning))
-    return dataclasses.replace(sheet, notices=tuple(found))
+        present = tuple(column for column in left_out if column in table.column_names)
+        sheet = make_sheet(table.combine_chunks(), name, digest, model, left_out=present)
+    messages = [" ".join(str(w.message).split()) for w in caught if issubclass(w.category, UserWarning)]
+    notices = dict.fromkeys(message.replace(str(path), name) for message in messages)
+    return dataclasses.replace(sheet, notices=tuple(notices))
 
 
 def make_sheet(
@@ -91,27 +86,27 @@ def make_sheet(
     truth: NDArray[np.int8] | None = None,
     left_out: Sequence[str] = (),
 ) -> Sheet:
-    """An Arrow table as a sheet: its encoding learned from all rows, unless the model has one of its own."""
-    if table.num_columns > MOST_COLUMNS:
-        raise InputError(f"{name}: {table.num_columns:,} columns; the app shows at most {MOST_COLUMNS:,}")
+    """Encode an Arrow table. The encoding is fitted to all its rows, unless the model has an encoding of its own."""
+    if table.num_columns > MAX_COLUMNS:
+        raise InputError(f"{name}: {table.num_columns:,} columns; the app shows at most {MAX_COLUMNS:,}")
     used = table.drop_columns(list(left_out))
     if used.num_columns == 0:
         raise InputError(f"{name}: every column is left out; at least one is needed")
     bound = model if model.encoding is not None else with_encoding(model, Encoding.fit([used], [name]))
     assert bound.encoding is not None
-    rows = bound.encoding.transform(used, name)
-    return Sheet(name, digest, table, bound, rows, truth, tuple(left_out))
+    encoded = bound.encoding.transform(used, name)
+    return Sheet(name, digest, table, bound, encoded, truth, tuple(left_out))
 
 
 def with_encoding(model: Model, encoding: Encoding) -> Model:
-    """A model for tables of any width, bound to one table: its encoding then stays the same from label to label."""
+    """Bind a model for tables of any width to the encoding of one table."""
     method = copy.copy(model.method)  # shares the weights
     method.n_attributes = encoding.n_attributes
     return dataclasses.replace(model, method=method, encoding=encoding)
 
 
 def describe_columns(sheet: Sheet) -> list[Column]:
-    """Every column of the table: its kind, how many of its cells miss a value, and what is in it."""
+    """Describe every column: its kind, its number of missing values, and its range or reason not to be used."""
     kinds, dropped = sheet.encoding.kinds, sheet.encoding.dropped
     out = []
     for name in sheet.table.column_names:
@@ -120,24 +115,25 @@ def describe_columns(sheet: Sheet) -> list[Column]:
             reason = "left out by you" if name in sheet.left_out else dropped.get(name, "unknown to the model")
             out.append(Column(name, "not used", column.null_count, reason))
         else:
-            out.append(Column(name, kinds[name], *_missing_and_note(column, kinds[name], Place(sheet.name, name))))
+            missing, note = _missing_and_note(column, kinds[name], CellLocation(sheet.name, name))
+            out.append(Column(name, kinds[name], missing, note))
     return out
 
 
-def cells(table: Any) -> list[list[Cell]]:
-    """The cells of each row, in types that JSON has and JavaScript shows."""
-    columns = [[_cell(value) for value in column.to_pylist()] for column in table.columns]
+def json_cells(table: Any) -> list[list[Cell]]:
+    """The cells of each row of an Arrow table, in types that JSON has and JavaScript represents exactly."""
+    columns = [[_json_cell(value) for value in column.to_pylist()] for column in table.columns]
     return [list(row) for row in zip(*columns, strict=True)]
 
 
-def _missing_and_note(column: Any, kind: str, place: Place) -> tuple[int, str]:
+def _missing_and_note(column: Any, kind: str, location: CellLocation) -> tuple[int, str]:
     if kind == "category":
-        codes, values = texts(column)
-        return int((codes < 0).sum()), f"{len(values):,} different value{'s' * (len(values) != 1)}"
-    read = {"number": numbers, "boolean": truths, "date": seconds}[kind]
-    found = read(column, place)
-    present = found[~np.isnan(found)]
-    missing = len(found) - len(present)
+        codes, categories = category_codes(column)
+        return int((codes < 0).sum()), f"{len(categories):,} different value{'s' * (len(categories) != 1)}"
+    read = {"number": read_numbers, "boolean": read_booleans, "date": read_timestamps}[kind]
+    values = read(column, location)
+    present = values[~np.isnan(values)]
+    missing = len(values) - len(present)
     if len(present) == 0:
         return missing, "no values"
     low, high = present.min(), present.max()
@@ -149,20 +145,16 @@ def _missing_and_note(column: Any, kind: str, place: Place) -> tuple[int, str]:
     return missing, f"{low:.4g} to {high:.4g}, median {np.median(present):.4g}"
 
 
-def _cell(value: object) -> Cell:
+def _json_cell(value: object) -> Cell:
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, int):
-        return value if abs(value) <= _EXACT else str(value)
+        return value if abs(value) <= _MAX_EXACT_INTEGER else str(value)
     if isinstance(value, float):
         return value if math.isfinite(value) else None
-    return _text(value)
+    return _shortened_text(value)
 
 
-def _text(value: object) -> str:
+def _shortened_text(value: object) -> str:
     text = str(value).encode("utf-8", "replace").decode()
-    return text if len(text) <= LONGEST_CELL else text[: LONGEST_CELL - 1] + "…"
-
-
-def _shown(warning: warnings.WarningMessage) -> str:
-    return " ".join(str(warning.message).split())
+    return text if len(text) <= MAX_CELL_CHARACTERS else text[: MAX_CELL_CHARACTERS - 1] + "…"

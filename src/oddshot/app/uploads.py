@@ -1,45 +1,54 @@
-"""A table that comes over HTTP: to disk as it arrives, under a name of our own."""
+"""Uploaded tables: written to disk as they arrive, under a file name of our own."""
 
 import hashlib
 from pathlib import Path
 
 from fastapi import Request
 
+from oddshot.app.saved_labels import load_left_out_columns
 from oddshot.app.sheet import read_sheet
-from oddshot.app.statefile import recall_left_out
 from oddshot.app.workspace import Workspace
-from oddshot.errors import InputError
+from oddshot.errors import InputError, OddshotError, file_error
 
-_ENDINGS = (".arff", ".pq", ".parquet")
+MAX_NAME_CHARACTERS = 100
+_SUFFIXES = (".arff", ".pq", ".parquet")  # any other file is read as CSV
 
 
-async def receive(request: Request, folder: Path, name: str) -> tuple[Path, str]:
-    """The body on disk, under a name of our own, and its SHA-256."""
-    ending = next((end for end in _ENDINGS if name.lower().endswith(end)), ".csv")
-    path, digest = folder / f"table{ending}", hashlib.sha256()
-    start = b""
-    with open(path, "wb") as file:
-        async for part in request.stream():
-            start = start or part[:4]
-            digest.update(part)
-            try:
+async def receive_file(request: Request, folder: Path, name: str) -> tuple[Path, str]:
+    """Write the request body to a file in the folder; return its path and its SHA-256.
+
+    The suffix is that of the uploaded file's name, unless the content is Parquet.
+    """
+    suffix = next((suffix for suffix in _SUFFIXES if name.lower().endswith(suffix)), ".csv")
+    path, digest = folder / f"table{suffix}", hashlib.sha256()
+    magic = b""
+    try:
+        with open(path, "wb") as file:
+            async for part in request.stream():
+                magic = magic or part[:4]
+                digest.update(part)
                 file.write(part)
-            except OSError as error:
-                raise InputError(f"the file cannot be stored while it is read: {error.strerror}") from None
-    if not start:
+    except OSError as error:  # a full disk shows in a write, or when the file is closed
+        raise _storing_error(error) from None
+    if not magic:
         raise InputError("the file is empty; expected CSV or Parquet")
-    if ending == ".csv" and start == b"PAR1":
+    if suffix == ".csv" and magic == b"PAR1":
         path = path.rename(path.with_suffix(".parquet"))
     return path, digest.hexdigest()
 
 
-def open_file(workspace: Workspace, path: Path, name: str, digest: str) -> None:
-    """Open a file that was received; the columns left out of it before are left out again."""
-    left_out = () if workspace.folder is None else recall_left_out(workspace.folder, digest)
+def open_upload(workspace: Workspace, path: Path, name: str, digest: str) -> None:
+    """Open a received file; columns that were left out of it before are left out again."""
+    left_out = () if workspace.folder is None else load_left_out_columns(workspace.folder, digest)
     workspace.open(lambda: read_sheet(path, name, digest, workspace.model, left_out))
 
 
 def display_name(name: str) -> str:
-    """A file's name as it is shown: without folders, not too long, on one line."""
+    """The name of an uploaded file for the page: without folders, printable, on one line, not too long."""
     last = " ".join(name.replace("\\", "/").rsplit("/", 1)[-1].encode("utf-8", "replace").decode().split())
-    return "".join(one for one in last if one.isprintable())[-100:] or "table"
+    return "".join(character for character in last if character.isprintable())[-MAX_NAME_CHARACTERS:] or "table"
+
+
+def _storing_error(error: OSError) -> OddshotError:
+    """CapacityError for a full disk, FileError for anything else; the path of the temporary file is of no interest."""
+    return type(file_error("write", "", error))(f"the file cannot be stored while it is read: {error.strerror}")

@@ -1,6 +1,6 @@
-"""The paper's evaluation: a grid of runs, a store that keeps them, tables and figures.
+"""The paper's evaluation: a grid of runs, a store of their results, and the tables and figures made from them.
 
-A method or a dataset of one's own takes part by one call in a file given as `--plugin`.
+Plugin files (`--plugin`) add their own methods and datasets with `register_method` and `register_dataset`.
 """
 
 from oddshot.bench.plugins import register_dataset

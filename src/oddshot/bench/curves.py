@@ -1,21 +1,28 @@
-"""AUC over a number that varies: training tasks (Figure 3), labelled normal rows, labelled anomalies."""
+"""AUC as a function of a setting: number of training tasks (Figure 3), labelled normal rows or labelled anomalies."""
 
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from oddshot.bench.paper import FIGURE3_METHODS, OUTLIER_DATASETS
 from oddshot.bench.plots import Curve
-from oddshot.bench.record import RunRecord
-from oddshot.bench.selection import AucKind, select
+from oddshot.bench.record import AucKind, RunRecord
+from oddshot.bench.selection import ScoresBySplit, select
 from oddshot.bench.significance import confidence_interval
+
+PAPER_N_TRAINING = 400  # number of training tasks in the paper
 
 
 @dataclasses.dataclass(frozen=True)
 class Sweep:
-    """One setting at several values; `substitutes` names who takes a method's place at a value it cannot do."""
+    """A setting and the values at which methods are compared.
+
+    substitutes: (method, value) -> the method that is run in place of one that cannot be run at this value, None to
+    leave out the point.
+    """
 
     name: str
     setting: str
@@ -25,16 +32,16 @@ class Sweep:
     substitutes: Mapping[tuple[str, int], str | None] = dataclasses.field(default_factory=dict)
 
     def where(self, value: int) -> dict[str, Any]:
-        """The setting at this value; the usual number of training tasks is stored as None."""
-        return {self.setting: None if self.setting == "n_training" and value == PAPER_N_TRAINING else value}
+        """The setting at this value, as in the configuration of runs: there, None is the paper's n_training."""
+        is_default = self.setting == "n_training" and value == PAPER_N_TRAINING
+        return {self.setting: None if is_default else value}
 
     def methods_at(self, value: int, methods: Iterable[str]) -> dict[str, str]:
-        """Method -> the one that is run in its place: itself, a stand-in, or left out."""
+        """Method -> the method that is run for it at this value: itself or its substitute."""
         chosen = {method: self.substitutes.get((method, value), method) for method in methods}
-        return {method: runs for method, runs in chosen.items() if runs is not None}
+        return {method: substitute for method, substitute in chosen.items() if substitute is not None}
 
 
-PAPER_N_TRAINING = 400  # training tasks in the paper
 TASKS = Sweep(
     "tasks",
     "n_training",
@@ -66,32 +73,37 @@ def collect_curves(
     datasets: Sequence[str] = OUTLIER_DATASETS,
     methods: Sequence[str] = FIGURE3_METHODS,
 ) -> tuple[dict[str, Curve], list[str]]:
-    """Curves by method with their 95 % bands over splits, and the datasets that have figures at every point of them."""
-    points: dict[tuple[str, int], dict[tuple[str, str], dict[int, float]]] = {}
+    """Mean AUC of each method at each value of a sweep, with 95 % confidence intervals over splits.
+
+    Returns the curves by method, and the datasets of the means: those with runs at every point of every curve.
+    """
+    points: dict[tuple[str, int], ScoresBySplit] = {}
     for value in sweep.values:
-        runs = sweep.methods_at(value, methods)
-        chosen = select(records, protocol, {**(where or {}), **sweep.where(value)}, datasets, set(runs.values()))
-        scores = chosen.aucs(auc)
-        for method, name in runs.items():
-            found = {key: by_split for key, by_split in scores.items() if key[1] == name}
+        run_methods = sweep.methods_at(value, methods)
+        settings = {**(where or {}), **sweep.where(value)}
+        scores = select(records, protocol, settings, datasets, set(run_methods.values())).aucs(auc)
+        for method, run_method in run_methods.items():
+            found = {key: by_split for key, by_split in scores.items() if key[1] == run_method}
             if found:
                 points[method, value] = found
-    drawn = [method for method in methods if any(key[0] == method for key in points)]
-    known = [{dataset for dataset, _ in found} for found in points.values()]
-    common = [name for name in datasets if known and all(name in here for here in known)]
-    curves = {method: _curve(sweep, method, points, common) for method in drawn} if common else {}
+    with_points = [method for method in methods if any(key[0] == method for key in points)]
+    datasets_by_point = [{dataset for dataset, _ in scores} for scores in points.values()]
+    common = [name for name in datasets if points and all(name in known for known in datasets_by_point)]
+    curves = {method: _make_curve(sweep, method, points, common) for method in with_points} if common else {}
     return curves, common
 
 
-def _curve(sweep: Sweep, method: str, points: Mapping[tuple[str, int], Any], datasets: Sequence[str]) -> Curve:
+def _make_curve(
+    sweep: Sweep, method: str, points: Mapping[tuple[str, int], ScoresBySplit], datasets: Sequence[str]
+) -> Curve:
     values = [value for value in sweep.values if (method, value) in points]
-    bands = [confidence_interval(_split_means(points[method, value], datasets)) for value in values]
-    mean, low, high = zip(*bands, strict=True)
+    intervals = [confidence_interval(_split_means(points[method, value], datasets)) for value in values]
+    mean, low, high = zip(*intervals, strict=True)
     return Curve(tuple(values), mean, low, high, tuple((method, value) in sweep.substitutes for value in values))
 
 
-def _split_means(found: Mapping[tuple[str, str], Mapping[int, float]], datasets: Sequence[str]) -> Any:
-    """Mean over the datasets for each split that all of them have. [n_splits]."""
-    rows = [by_split for (dataset, _), by_split in found.items() if dataset in datasets]
+def _split_means(scores: ScoresBySplit, datasets: Sequence[str]) -> NDArray[np.float64]:
+    """Mean over the datasets for every split that all of them have, [n_splits]."""
+    rows = [by_split for (dataset, _), by_split in scores.items() if dataset in datasets]
     splits = sorted(set.intersection(*(set(by_split) for by_split in rows)))
     return np.array([np.mean([by_split[split] for by_split in rows]) for split in splits])

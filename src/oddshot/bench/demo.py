@@ -1,11 +1,13 @@
-"""The demonstration: tell handwritten digits from a few labels, also those of kinds that no training has seen."""
+"""The demonstration: anomaly detection on handwritten digits from a few labels, with digits unseen in training."""
 
+import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from sklearn.datasets import load_digits
 from torch import Tensor
 
 from oddshot.bench.spaces import TaskSpaces, compute_task_spaces
@@ -16,84 +18,103 @@ from oddshot.methods.eigen import Eigen
 from oddshot.methods.relative import Relative
 from oddshot.model.auc import exact_auc
 from oddshot.model.device import resolve_device
-from oddshot.training import Progress, TrainingConfig, evaluate, train, validation_episodes
+from oddshot.training import Progress, TrainingConfig, TrainingData, evaluate, train, validation_episodes
+from oddshot.training.meta_training import continued_config
 from oddshot.universal.shipped import load_universal
 
-TRAINING_DIGITS, NEW_DIGITS = (
-    range(6),
-    range(6, 10),
-)  # digits: one is normal in each task, the others of its group are anomalies
-N_EPISODES_PER_TASK = 32  # episodes of each task in an epoch
-MIN_TEST_EPISODES = 200  # that every method meets, of each group
+# In each task one digit is normal, and the other digits of its group are anomalies.
+TRAINING_DIGITS = range(6)
+NEW_DIGITS = range(6, 10)
+N_EPISODES_PER_TASK = 32  # in one epoch of training
+MIN_TEST_EPISODES = 200  # of each group, the same for all methods
 CONFIG = TrainingConfig(epochs=10, patience=5, batch_size=48)
 BASELINES = {"one-class SVM": "osvm", "logistic regression": "lr"}
+
+FloatArray = NDArray[np.float64]
+EpochCallback = Callable[[Progress], None]
 
 
 @dataclass(frozen=True)
 class DemoResult:
-    """AUCs by method, of episodes of known kinds and of new ones [episodes]; seconds of training; a task in spaces."""
+    """Results of the demonstration.
 
-    known: dict[str, NDArray[np.float64]]
-    new: dict[str, NDArray[np.float64]]
+    known, new: AUCs by method on test episodes of the training digits and of the new digits, [n_episodes]. seconds:
+    training time. spaces: a task of new digits, for Figure 2.
+    """
+
+    known: dict[str, FloatArray]
+    new: dict[str, FloatArray]
     seconds: float
     spaces: TaskSpaces
 
 
 def digit_tasks(digits: Sequence[int]) -> TaskSet:
-    """scikit-learn's digits, each pixel z-scored: a task for each of these, anomalies are the others of them."""
-    from sklearn.datasets import load_digits
+    """One task for each of the digits, which is its normal class; the others of them are the task's anomalies.
 
+    The rows are scikit-learn's digits dataset with z-scored pixels.
+    """
     X, digit = load_digits(return_X_y=True)
     X = (X - X.mean(axis=0)) / np.where(X.std(axis=0) > 0, X.std(axis=0), 1.0)
-    some = np.isin(digit, digits)
-    return TaskSet.of([(X[some], (digit[some] != one).astype(np.int8)) for one in digits])
+    in_group = np.isin(digit, digits)
+    return TaskSet.from_tasks([(X[in_group], (digit[in_group] != normal).astype(np.int8)) for normal in digits])
 
 
-def run_demo(seed: int = 0, device: str = "auto", on_epoch: Callable[[Progress], None] | None = None) -> DemoResult:
-    """Train on the known digits, then compare on the same episodes of known and of new ones."""
-    where, known, new = resolve_device(device), digit_tasks(TRAINING_DIGITS), digit_tasks(NEW_DIGITS)
-    shipped = load_universal().method
-    own, seconds = _trained(Relative, known, seed, where, shipped, on_epoch)
-    paper, more_seconds = _trained(Eigen, known, seed, where, None, on_epoch)
+def run_demo(seed: int = 0, device: str = "auto", on_epoch: EpochCallback | None = None) -> DemoResult:
+    """Train on the training digits, and compare all methods on the same episodes of training and of new digits."""
+    torch_device = resolve_device(device)
+    known_tasks, new_tasks = digit_tasks(TRAINING_DIGITS), digit_tasks(NEW_DIGITS)
+    shipped = copy.deepcopy(load_universal().method)  # load_universal caches its model, which must stay on the CPU
+    relative, relative_seconds = _train(Relative, known_tasks, seed, torch_device, shipped, on_epoch)
+    eigen, eigen_seconds = _train(Eigen, known_tasks, seed, torch_device, None, on_epoch)
     methods: dict[str, Method] = {
-        "relative, as it ships": shipped.to(where),
-        "relative, trained on 0 to 5": own,
-        "eigen, trained on 0 to 5": paper,
+        "relative, as it ships": shipped.to(torch_device),
+        "relative, trained on 0 to 5": relative,
+        "eigen, trained on 0 to 5": eigen,
     }
     for title, name in BASELINES.items():
-        kind = find_method(name)
-        methods[title] = kind(known.X.shape[1], kind.config_type())
-    aucs = [_compare(methods, *_episodes(pool, seed, where)) for pool in (known, new)]
-    return DemoResult(aucs[0], aucs[1], seconds + more_seconds, compute_task_spaces(own, *_episodes(new, seed, where)))
+        method_type = find_method(name)
+        methods[title] = method_type(known_tasks.X.shape[1], method_type.config_type())
+    new_episodes = _test_episodes(new_tasks, seed, torch_device)
+    return DemoResult(
+        known=_compare_methods(methods, *_test_episodes(known_tasks, seed, torch_device)),
+        new=_compare_methods(methods, *new_episodes),
+        seconds=relative_seconds + eigen_seconds,
+        spaces=compute_task_spaces(relative, *new_episodes),
+    )
 
 
-def _trained(
-    kind: type[Eigen],
-    pool: TaskSet,
+def _train(
+    method_type: type[Eigen],
+    tasks: TaskSet,
     seed: int,
     device: torch.device,
     start: Method | None,
-    on_epoch: Callable[[Progress], None] | None,
+    on_epoch: EpochCallback | None,
 ) -> tuple[Eigen, float]:
-    method = kind(pool.X.shape[1], kind.config_type() if start is None else kind.continued(start.config))
-    many = pool.subset(np.tile(np.arange(len(pool)), N_EPISODES_PER_TASK))
-    history = train(method, [many], [pool], [seed], config=CONFIG, device=device, on_epoch=on_epoch, start=start)
+    """Train a method, starting from the weights of `start` where it is given. Returns it and the training seconds."""
+    config = method_type.config_type() if start is None else continued_config(start.config)
+    method = method_type(tasks.X.shape[1], config)
+    repeated = tasks.subset(np.tile(np.arange(len(tasks)), N_EPISODES_PER_TASK))
+    data = TrainingData([repeated], [tasks])
+    history = train(method, data, [seed], config=CONFIG, device=device, on_epoch=on_epoch, start=start)
     return method, history.seconds
 
 
-def _episodes(pool: TaskSet, seed: int, device: torch.device) -> tuple[LabelledRows, LabelledRows]:
+def _test_episodes(tasks: TaskSet, seed: int, device: torch.device) -> tuple[LabelledRows, LabelledRows]:
+    """Supports and queries of the test episodes."""
     streams = [np.random.SeedSequence([seed, 1])]
-    return validation_episodes([pool], EpisodeSizes(), "resampled", device, streams, least=MIN_TEST_EPISODES)
+    return validation_episodes([tasks], EpisodeSizes(), "resampled", device, streams, MIN_TEST_EPISODES)
 
 
-def _compare(
+def _compare_methods(
     methods: Mapping[str, Method], support: LabelledRows, query: LabelledRows
-) -> dict[str, NDArray[np.float64]]:
+) -> dict[str, FloatArray]:
+    """AUCs of every method and of the distance to the nearest normal support row, [n_episodes] each."""
     aucs = {title: evaluate(method, support, query)[1] for title, method in methods.items()}
-    aucs["nearest normal row"] = exact_auc(*(_nearest_normal(support, rows) for rows in query))
+    aucs["nearest normal row"] = exact_auc(*(_nearest_normal_distance(support, rows) for rows in query))
     return {title: values.cpu().numpy().ravel() for title, values in aucs.items()}
 
 
-def _nearest_normal(support: LabelledRows, x: Tensor) -> Tensor:
+def _nearest_normal_distance(support: LabelledRows, x: Tensor) -> Tensor:
     """Distance to the nearest normal support row. x: [R, T, N, M] -> [R, T, N]."""
     return torch.cdist(x, support.normal).min(-1).values

@@ -1,4 +1,4 @@
-"""Where jobs run: in processes of this machine, or on a Ray cluster. Neither writes to the store."""
+"""Engines run jobs in processes on this machine or on a Ray cluster. They do not write to the store."""
 
 import os
 import time
@@ -9,20 +9,37 @@ from concurrent.futures.process import BrokenProcessPool
 from threading import Thread
 from typing import Any
 
+import torch
+from joblib.externals.loky import ProcessPoolExecutor
+
+from oddshot.bench.grid import Engine
 from oddshot.bench.jobs import Job, failed_records, run_job
 from oddshot.bench.record import RunRecord
 from oddshot.data.sources.catalogue import Dataset
 from oddshot.errors import InputError
+from oddshot.model.device import resolve_device
 from oddshot.scoring.cluster import connect, find_ray
 
-# One thread a worker: results do not depend on how many workers there are, and they do not fight for cores.
+# One thread for each worker: results do not depend on the number of workers, and the workers do not compete for cores.
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 WORKER_DIED = "the process that ran it died; out of memory?"
-MAX_RETRIES = 3
+MAX_RETRIES = 3  # of a job whose Ray node is lost
+
+
+def make_engine(name: str, address: str | None = None, workers: int | None = None, device: str = "auto") -> Engine:
+    """The engine `local` or `ray`. workers: None for one per core, or one where a GPU trains all splits in a batch."""
+    if name == "local":
+        if address is not None:
+            raise InputError("--address is for --engine ray")
+        default = 1 if resolve_device(device).type == "cuda" else os.cpu_count() or 1
+        return LocalEngine(workers or default)
+    if name == "ray":
+        return RayEngine(address, workers)
+    raise InputError(f"engine {name!r}; there are local and ray")
 
 
 class LocalEngine:
-    """Processes of this machine, one torch thread each; with one worker, this process itself."""
+    """Runs jobs in worker processes with one torch thread each, or in this process where there is one worker."""
 
     def __init__(self, workers: int) -> None:
         if workers < 1:
@@ -30,15 +47,13 @@ class LocalEngine:
         self.workers = workers
 
     def device(self, requested: str) -> str:
-        """CUDA where there is one."""
-        from oddshot.model.device import resolve_device
-
+        """The requested device; `auto` is CUDA where this machine has a GPU."""
         return str(resolve_device(requested))
 
-    def run(self, jobs: Sequence[Job], datasets: Callable[[str], Dataset]) -> Iterator[list[RunRecord]]:
-        """Every job's records, as they come."""
+    def run(self, jobs: Sequence[Job], load_dataset: Callable[[str], Dataset]) -> Iterator[list[RunRecord]]:
+        """Yield the records of every job as it finishes. The workers load datasets themselves."""
         if self.workers == 1:
-            _one_torch_thread()
+            torch.set_num_threads(1)
             yield from map(run_job, jobs)
             return
         queue = deque(jobs)
@@ -48,20 +63,20 @@ class LocalEngine:
                 yield _run_alone(job)
 
     def _run_pool(self, queue: deque[Job]) -> Generator[list[RunRecord], None, list[Job]]:
-        """Until the queue is empty, or a worker has died: then returns the jobs of which one was its end."""
-        pool = _pool(self.workers)
-        flying: dict[Future[list[RunRecord]], Job] = {}
+        """Run jobs until the queue is empty or a worker dies; then return the jobs that may have killed it."""
+        pool = _make_pool(self.workers)
+        running: dict[Future[list[RunRecord]], Job] = {}
         try:
-            while queue or flying:
-                while queue and len(flying) < self.workers:
+            while queue or running:
+                while queue and len(running) < self.workers:
                     job = queue.popleft()
-                    flying[pool.submit(run_job, job)] = job
-                for future in wait(flying, return_when=FIRST_COMPLETED).done:
-                    job = flying.pop(future)
+                    running[pool.submit(run_job, job)] = job
+                for future in wait(running, return_when=FIRST_COMPLETED).done:
+                    job = running.pop(future)
                     try:
                         records = future.result()
                     except BrokenProcessPool:
-                        return [job, *flying.values()]
+                        return [job, *running.values()]
                     yield records
             return []
         finally:
@@ -69,32 +84,35 @@ class LocalEngine:
 
 
 class RayEngine:
-    """Workers of a Ray cluster, or of one started here. Rows of datasets and plugins are sent along."""
+    """Runs jobs on a Ray cluster, which is started on this machine where no address is given.
+
+    Plugins and the rows of the datasets are sent with the jobs.
+    """
 
     def __init__(self, address: str | None = None, workers: int | None = None) -> None:
         self._ray, self._address, self._workers = find_ray(), address, workers
 
     def device(self, requested: str) -> str:
-        """CUDA where the cluster has GPUs: this machine may have none."""
+        """The requested device; `auto` is CUDA where the cluster has GPUs, whatever this machine has."""
         connect(self._ray, self._address, self._workers)
         if requested == "auto":
             return "cuda" if self._ray.cluster_resources().get("GPU", 0) else "cpu"
         return requested
 
-    def run(self, jobs: Sequence[Job], datasets: Callable[[str], Dataset]) -> Iterator[list[RunRecord]]:
-        """Every job's records, as they come; those of a lost node are run again elsewhere."""
+    def run(self, jobs: Sequence[Job], load_dataset: Callable[[str], Dataset]) -> Iterator[list[RunRecord]]:
+        """Yield the records of every job as it finishes. Jobs of a lost node are run again on another."""
         connect(self._ray, self._address, self._workers)
         ray = self._ray
-        rows = {name: ray.put(datasets(name)) for name in {job.dataset for job in jobs}}
+        datasets = {name: ray.put(load_dataset(name)) for name in {job.dataset for job in jobs}}
         remote = ray.remote(_run_remotely)
-        flying: dict[Any, Job] = {}
+        running: dict[Any, Job] = {}
         for job in jobs:
             needs = {"num_cpus": 1, "num_gpus": int(job.device.startswith("cuda")), "max_retries": MAX_RETRIES}
-            flying[remote.options(**needs).remote(job, rows[job.dataset])] = job
+            running[remote.options(**needs).remote(job, datasets[job.dataset])] = job
         try:
-            while flying:
-                (reference,), _ = ray.wait(list(flying), num_returns=1)
-                job = flying.pop(reference)
+            while running:
+                (reference,), _ = ray.wait(list(running), num_returns=1)
+                job = running.pop(reference)
                 try:
                     records = ray.get(reference)
                 except ray.exceptions.RayError as error:
@@ -106,13 +124,13 @@ class RayEngine:
 
 
 def _run_remotely(job: Job, dataset: Dataset) -> list[RunRecord]:
-    _one_torch_thread()
+    torch.set_num_threads(1)
     return run_job(job, dataset)
 
 
 def _run_alone(job: Job) -> list[RunRecord]:
-    """In a process of its own: if that one dies too, this job is what kills it."""
-    pool = _pool(1)
+    """Run one job in a process of its own, which shows whether it is the job that kills its process."""
+    pool = _make_pool(1)
     try:
         records: list[RunRecord] = pool.submit(run_job, job).result()
         return records
@@ -122,25 +140,17 @@ def _run_alone(job: Job) -> list[RunRecord]:
         pool.shutdown(kill_workers=True)
 
 
-def _pool(workers: int) -> Any:
-    from joblib.externals.loky import ProcessPoolExecutor
-
+def _make_pool(workers: int) -> Any:
     return ProcessPoolExecutor(workers, initializer=_start_worker, initargs=(os.getpid(),), env=ONE_THREAD)
 
 
 def _start_worker(parent: int) -> None:
-    _one_torch_thread()
-    Thread(target=_end_with, args=(parent,), daemon=True).start()
+    torch.set_num_threads(1)
+    Thread(target=_exit_with_parent, args=(parent,), daemon=True).start()
 
 
-def _end_with(parent: int) -> None:
-    """Loky's workers outlive a bench that was killed with kill -9; these do not."""
+def _exit_with_parent(parent: int) -> None:
+    """End this worker when its parent has ended: loky's workers would outlive a parent that was ended by SIGKILL."""
     while os.getppid() == parent:
         time.sleep(0.5)
     os._exit(1)
-
-
-def _one_torch_thread() -> None:
-    import torch
-
-    torch.set_num_threads(1)

@@ -1,4 +1,4 @@
-"""Runs as a CSV file and back: without loss, or briefly."""
+"""Runs as a CSV file: a complete copy of a store, or a brief one that is enough for the tables."""
 
 import csv
 import dataclasses
@@ -9,43 +9,48 @@ from pathlib import Path
 from oddshot.bench.record import COLUMN_TYPES, COLUMNS, RunRecord
 from oddshot.bench.store import read_store
 from oddshot.data.files import write_bytes
-from oddshot.errors import InputError
+from oddshot.errors import InputError, file_error
+
+MAX_FIELD_CHARS = 2**30  # the csv module's default of 131,072 is too small for the AUCs of many tasks
 
 
 def write_runs(path: Path, records: Sequence[RunRecord], *, brief: bool = False) -> None:
-    """All runs as CSV, whole or not at all.
+    """Write all runs as CSV, atomically.
 
-    brief: about a sixth of the size, for the same tables: no AUC of each task, a configuration only in the first of its
-    runs, nine digits a number.
+    brief: about a sixth of the size and enough for the same tables. It leaves out the AUCs of single tasks, has every
+    configuration only in the first run that uses it, and rounds numbers to nine significant digits.
     """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)
-    number = "{:.9g}".format if brief else repr
-    for record in _shortened(records) if brief else records:
+    format_float = "{:.9g}".format if brief else repr
+    for record in _abbreviated(records) if brief else records:
         values = (getattr(record, name) for name in COLUMNS)
         writer.writerow(
-            "" if value is None else number(value) if isinstance(value, float) else value for value in values
+            "" if value is None else format_float(value) if isinstance(value, float) else value for value in values
         )
     write_bytes(path, text.getvalue().encode())
 
 
 def read_runs(path: Path) -> list[RunRecord]:
-    """The runs of a store, or of a CSV file exported from one."""
+    """Read the runs of a store, or of a CSV file that was exported from one."""
     if path.suffix.lower() != ".csv":
         return read_store(path)
     try:
         with path.open(encoding="utf-8", newline="") as file:
-            csv.field_size_limit(2**30)
-            lines = list(csv.reader(file))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+            csv.field_size_limit(MAX_FIELD_CHARS)
+            rows = list(csv.reader(file))
+    except OSError as error:
+        raise file_error("read", path, error) from error
+    except (UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"{path}: cannot be read ({error})") from error
-    if not lines or tuple(lines[0]) != COLUMNS:
+    if not rows or tuple(rows[0]) != COLUMNS:
         raise InputError(f"{path}: not a file of exported runs; expected the columns {', '.join(COLUMNS)}")
-    return _with_configs(path, [_record(path, number, line) for number, line in enumerate(lines[1:], 2)])
+    return _restore_configs(path, [_parse_row(path, number, row) for number, row in enumerate(rows[1:], 2)])
 
 
-def _shortened(records: Sequence[RunRecord]) -> list[RunRecord]:
+def _abbreviated(records: Sequence[RunRecord]) -> list[RunRecord]:
+    """Copies without AUCs of single tasks, and with a configuration only in the first run that uses it."""
     first = {record.config_hash: record.key for record in reversed(records)}
     return [
         dataclasses.replace(
@@ -55,8 +60,8 @@ def _shortened(records: Sequence[RunRecord]) -> list[RunRecord]:
     ]
 
 
-def _with_configs(path: Path, records: Sequence[RunRecord]) -> list[RunRecord]:
-    """A run without its configuration has that of another run with the same hash."""
+def _restore_configs(path: Path, records: Sequence[RunRecord]) -> list[RunRecord]:
+    """Fill in missing configurations from other runs with the same hash."""
     configs = {record.config_hash: record.config for record in records if record.config}
     for number, record in enumerate(records, 2):
         if record.config_hash not in configs:
@@ -64,13 +69,15 @@ def _with_configs(path: Path, records: Sequence[RunRecord]) -> list[RunRecord]:
     return [dataclasses.replace(record, config=configs[record.config_hash]) for record in records]
 
 
-def _record(path: Path, number: int, line: list[str]) -> RunRecord:
-    if len(line) != len(COLUMNS):
-        raise InputError(f"{path}, line {number}: {len(line)} values; expected {len(COLUMNS)}")
+def _parse_row(path: Path, number: int, row: list[str]) -> RunRecord:
+    """One run from the row of the CSV file with this line number."""
+    if len(row) != len(COLUMNS):
+        raise InputError(f"{path}, line {number}: {len(row)} values; expected {len(COLUMNS)}")
     values: list[int | float | str | None] = []
-    for name, text in zip(COLUMNS, line, strict=True):
+    for name, text in zip(COLUMNS, row, strict=True):
+        column_type = COLUMN_TYPES[name]
         try:
-            values.append(text if COLUMN_TYPES[name] is str else COLUMN_TYPES[name](text) if text else None)
+            values.append(text if column_type is str else column_type(text) if text else None)
         except ValueError:
             raise InputError(f"{path}, line {number}, column {name}: {text!r} is not a number") from None
     record = RunRecord(*values)  # type: ignore[arg-type]

@@ -1,6 +1,6 @@
-"""The grid: which runs are wanted, which of them are missing, and running those."""
+"""The grid of runs: which runs it consists of, which of them a store lacks, and running those."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -16,7 +16,7 @@ from oddshot.methods import find_method
 
 @dataclass(frozen=True)
 class Grid:
-    """Every dataset with every method on splits 0, 1, ..., all under the same settings."""
+    """Every dataset with every method on splits 0 to n_splits - 1, all with the same settings."""
 
     datasets: tuple[str, ...]
     methods: tuple[str, ...]
@@ -34,17 +34,28 @@ class Grid:
 
 @dataclass(frozen=True)
 class PlannedRuns:
-    """A dataset with a method: the configuration that its splits have in common, and whether it is trained."""
+    """The runs of one method on all splits of one dataset.
+
+    config: their common configuration as JSON (`describe_run`). learned: whether the method is trained.
+    """
 
     dataset: str
     method: str
+    protocol: str
+    n_splits: int
     config: str
     learned: bool
+
+    @property
+    def keys(self) -> list[RunKey]:
+        """The key of every split's run."""
+        config_hash = hash_config(self.config)
+        return [RunKey(self.dataset, split, self.method, self.protocol, config_hash) for split in range(self.n_splits)]
 
 
 @dataclass(frozen=True)
 class RunCounts:
-    """How far the grid is."""
+    """Numbers of runs of a grid."""
 
     total: int
     done: int
@@ -52,7 +63,7 @@ class RunCounts:
 
     @property
     def left(self) -> int:
-        """Runs neither done nor failed."""
+        """Number of runs that are neither done nor failed."""
         return self.total - self.done - self.failed
 
     def __add__(self, other: "RunCounts") -> "RunCounts":
@@ -60,58 +71,61 @@ class RunCounts:
 
 
 class Engine(Protocol):
-    """Runs jobs somewhere and hands their records over as they come, in any order."""
+    """Runs jobs on some machine."""
 
     def device(self, requested: str) -> str:
-        """What `auto` means here; an InputError for one that cannot be used."""
+        """The device that `auto` stands for on this engine; an InputError for a device that cannot be used."""
         ...
 
-    def run(self, jobs: Sequence[Job], datasets: Callable[[str], Dataset]) -> Iterator[list[RunRecord]]:
-        """datasets: loads one by name, for engines that send rows along."""
+    def run(self, jobs: Sequence[Job], load_dataset: Callable[[str], Dataset]) -> Iterator[list[RunRecord]]:
+        """Yield the records of every job as it finishes, in any order.
+
+        load_dataset: loads a dataset by name, for engines that send the rows to other machines.
+        """
         ...
 
 
 def plan_runs(grid: Grid) -> list[PlannedRuns]:
-    """Every dataset with every method. Reads each dataset once: a name or file that is wrong shows before any run."""
-    lines = []
+    """All runs of the grid. Loads every dataset once, so that a wrong name or file is reported before the first run."""
+    planned = []
     for name in grid.datasets:
-        rows = dataset_fingerprint(grid.source.load(name))
+        fingerprint = dataset_fingerprint(grid.source.load(name))
         for method in grid.methods:
-            learned = is_learned(method, grid.settings.method_config(method))
-            lines.append(
-                PlannedRuns(name, find_method(method).name, describe_run(grid.settings, method, rows), learned)
+            planned.append(
+                PlannedRuns(
+                    name,
+                    find_method(method).name,
+                    grid.settings.protocol,
+                    grid.n_splits,
+                    config=describe_run(grid.settings, method, fingerprint),
+                    learned=is_learned(method, grid.settings.method_config(method)),
+                )
             )
-    return lines
+    return planned
 
 
-def planned_keys(grid: Grid, lines: Iterable[PlannedRuns]) -> list[RunKey]:
-    """The runs that the grid wants."""
-    protocol = grid.settings.protocol
-    return [
-        RunKey(line.dataset, split, line.method, protocol, hash_config(line.config))
-        for line in lines
-        for split in range(grid.n_splits)
-    ]
+def planned_keys(planned: Iterable[PlannedRuns]) -> list[RunKey]:
+    """The keys of all planned runs."""
+    return [key for runs in planned for key in runs.keys]
 
 
-def make_jobs(grid: Grid, lines: Sequence[PlannedRuns], missing: set[RunKey], device: str) -> list[Job]:
-    """Jobs for the missing runs: on a GPU all splits of a dataset train together, elsewhere each is a job of its own.
+def make_jobs(grid: Grid, planned: Sequence[PlannedRuns], missing: set[RunKey], device: str) -> list[Job]:
+    """Jobs for the missing runs, ordered so that the tasks of a dataset's split are generated once for all methods.
 
-    Methods without training run on the CPU. The methods of a dataset follow each other: its tasks are built once.
+    On a GPU one job trains all splits of a dataset; on a CPU every split is a job. Methods without parameters always
+    run on the CPU.
     """
     groups: dict[tuple[str, tuple[int, ...]], list[Job]] = {}
-    for line in lines:
-        hashed, protocol = hash_config(line.config), grid.settings.protocol
-        wanted = [
-            split
-            for split in range(grid.n_splits)
-            if RunKey(line.dataset, split, line.method, protocol, hashed) in missing
-        ]
-        where = device if line.learned else "cpu"
-        together = where.startswith("cuda")
-        for splits in [tuple(wanted)] * bool(wanted) if together else [(split,) for split in wanted]:
-            job = Job(line.dataset, line.method, splits, grid.settings, line.config, where, grid.source)
-            groups.setdefault((line.dataset, splits), []).append(job)
+    for runs in planned:
+        splits = [key.split for key in runs.keys if key in missing]
+        job_device = device if runs.learned else "cpu"
+        if job_device.startswith("cuda"):
+            batches = [tuple(splits)] if splits else []
+        else:
+            batches = [(split,) for split in splits]
+        for batch in batches:
+            job = Job(runs.dataset, runs.method, batch, grid.settings, runs.config, job_device, grid.source)
+            groups.setdefault((runs.dataset, batch), []).append(job)
     return [job for group in groups.values() for job in group]
 
 
@@ -125,22 +139,26 @@ def run_grid(
     on_start: Callable[[RunCounts, Sequence[RunKey]], None] | None = None,
     on_finish: Callable[[list[RunRecord], RunCounts], None] | None = None,
 ) -> RunCounts:
-    """Run what the store does not have. Each run is in the store before `on_finish` hears of it."""
+    """Run what the store lacks of the grid.
+
+    on_start: called before the first job with the counts and the keys of all runs of the grid. on_finish: called after
+    every job with its records, which are in the store by then, and the counts.
+    """
     device = engine.device(device)
-    lines = plan_runs(grid)
-    wanted, status = planned_keys(grid, lines), store.status()
-    here = {key: status[key] for key in wanted if key in status and not (retry_failed and status[key] == "failed")}
+    planned = plan_runs(grid)
+    keys, stored = planned_keys(planned), store.status()
+    status = {key: stored[key] for key in keys if key in stored and not (retry_failed and stored[key] == "failed")}
     if on_start is not None:
-        on_start(_tally(wanted, here), wanted)
-    jobs = make_jobs(grid, lines, set(wanted) - set(here), device)
+        on_start(_count_runs(keys, status), keys)
+    jobs = make_jobs(grid, planned, set(keys) - set(status), device)
     for records in engine.run(jobs, grid.source.load):
         store.add(records)
-        here |= {record.key: record.status for record in records}
+        status |= {record.key: record.status for record in records}
         if on_finish is not None:
-            on_finish(records, _tally(wanted, here))
-    return _tally(wanted, here)
+            on_finish(records, _count_runs(keys, status))
+    return _count_runs(keys, status)
 
 
-def _tally(wanted: Sequence[RunKey], here: dict[RunKey, str]) -> RunCounts:
-    states = list(here.values())
-    return RunCounts(len(wanted), states.count("done"), states.count("failed"))
+def _count_runs(keys: Sequence[RunKey], status: Mapping[RunKey, str]) -> RunCounts:
+    states = list(status.values())
+    return RunCounts(len(keys), states.count("done"), states.count("failed"))

@@ -1,4 +1,4 @@
-"""One job of the grid: a method on one or several splits of a dataset, trained, adapted and scored."""
+"""One job of the grid: a method is trained, adapted and evaluated on one or several splits of a dataset."""
 
 import dataclasses
 import json
@@ -18,19 +18,22 @@ from oddshot.data.sources.catalogue import Dataset
 from oddshot.methods import find_method
 from oddshot.methods.contract import LabelledRows, Method
 from oddshot.model.auc import exact_auc
-from oddshot.training import History, train, validation_episodes
+from oddshot.training import History, TrainingData, train, validation_episodes
 
-# NOTE[PAPER] one episode a target task there; here at least 50 in all where rows are drawn: Landmine has 4 of them.
+# NOTE[PAPER] the paper evaluates one episode for every target task. Where rows are drawn at random, at least this many
+# are evaluated in all: Landmine has 4 target tasks.
 MIN_TARGET_EPISODES = 50
-MAX_MIXING_BYTES = 12 * 2**30
-TARGET_STREAM = 3  # apart from the streams that training draws from
+MAX_MIXING_BYTES = 12 * 2**30  # GPU memory for the mixing matrices of splits that are trained in one batch
+TARGET_STREAM = 3  # random stream of the target episodes; training uses others
+
+FloatArray = NDArray[np.float64]
 
 
 @dataclasses.dataclass(frozen=True)
 class Job:
-    """A method on some splits of a dataset; all that another process or machine needs to run it.
+    """A method on some splits of a dataset, with everything that another process or machine needs to run it.
 
-    config: of the run as JSON (settings.describe_run), the same for all its splits.
+    config: configuration of the runs as JSON (`describe_run`), the same for all splits.
     """
 
     dataset: str
@@ -44,50 +47,61 @@ class Job:
 
 @dataclasses.dataclass(frozen=True)
 class SplitResults:
-    """What R splits gave. strict, half: [R, T], AUC of every target task. adapt_seconds: for one task."""
+    """Results on R splits with T target tasks each.
 
-    strict: NDArray[np.float64]
-    half: NDArray[np.float64]
+    auc_strict, auc_half: [R, T], AUC of every target task with ties as a loss and as a half. adapt_seconds: time to
+    adapt to one task. history: None for a method without parameters.
+    """
+
+    auc_strict: FloatArray
+    auc_half: FloatArray
     adapt_seconds: float
     history: History | None
 
 
-class _Latest:
-    """The tasks built last: one dataset's splits serve method after method, and no more than one is kept."""
+class _SplitCache:
+    """Keeps the splits of the latest job, which the following jobs use with other methods."""
 
     def __init__(self) -> None:
         self.key: object = None
         self.splits: list[Split] = []
 
-    def splits_of(self, job: Job, dataset: Dataset | None) -> list[Split]:
-        s = job.settings
-        rows = json.loads(job.config)["data"]
-        key = (job.dataset, rows, job.splits, s.protocol, s.sizes, s.n_training, s.seed)
+    def get(self, job: Job, dataset: Dataset | None) -> list[Split]:
+        """The splits of the job. dataset: loaded from the job's source where it is None."""
+        settings = job.settings
+        fingerprint = json.loads(job.config)["data"]
+        key = (
+            job.dataset, fingerprint, job.splits,
+            settings.protocol, settings.sizes, settings.n_training, settings.seed,
+        )  # fmt: skip
         if self.key != key:
-            self.key, self.splits = None, []  # the old ones go before the new ones come
+            self.key, self.splits = None, []  # free the previous splits before the new ones are built
             dataset = dataset or job.source.load(job.dataset)
-            if dataset_fingerprint(dataset) != rows:
+            if dataset_fingerprint(dataset) != fingerprint:
                 raise RuntimeError(f"the rows of {job.dataset} are not those that the bench started with")
-            self.splits = [build_split(dataset, split, s) for split in job.splits]
+            self.splits = [build_split(dataset, split, settings) for split in job.splits]
             self.key = key
         return self.splits
 
 
-_latest = _Latest()
+_split_cache = _SplitCache()
 
 
 def run_job(job: Job, dataset: Dataset | None = None) -> list[RunRecord]:
-    """A record a split. Whatever goes wrong becomes the reason of a failed one: the other jobs go on."""
+    """Run all splits of a job. Returns one record for each; an exception becomes the reason of failed records.
+
+    dataset: loaded from the job's source where it is None.
+    """
     try:
         for plugin in job.source.plugins:
             load_plugin(plugin)
-        splits = _latest.splits_of(job, dataset)
+        splits = _split_cache.get(job, dataset)
         records: list[RunRecord] = []
-        for places in _alike(splits):
-            step = _at_once(job, [splits[i] for i in places])
-            for start in range(0, len(places), step):
-                some = places[start : start + step]
-                records += _run_together(job, [job.splits[i] for i in some], [splits[i] for i in some])
+        for group in _group_by_task_counts(splits):
+            batch_size = _max_splits_per_batch(job, splits[group[0]])
+            for start in range(0, len(group), batch_size):
+                batch = group[start : start + batch_size]
+                records += _run_batch(job, [job.splits[i] for i in batch], [splits[i] for i in batch])
         return sorted(records, key=lambda record: record.split)
     except Exception as error:
         lines = str(error).splitlines() or [""]
@@ -95,124 +109,134 @@ def run_job(job: Job, dataset: Dataset | None = None) -> list[RunRecord]:
 
 
 def failed_records(job: Job, reason: str) -> list[RunRecord]:
-    """The job's runs, failed."""
-    return [dataclasses.replace(_blank(job, split), status="failed", reason=reason) for split in job.splits]
+    """A failed record for every split of the job."""
+    return [dataclasses.replace(_empty_record(job, split), status="failed", reason=reason) for split in job.splits]
 
 
 def evaluate_splits(
-    method: Method, parts: Sequence[Split], seeds: Sequence[int], settings: RunSettings, device: torch.device
+    method: Method, splits: Sequence[Split], seeds: Sequence[int], settings: RunSettings, device: torch.device
 ) -> SplitResults:
-    """Train where there is something to train, then adapt to every target task and score its queries.
+    """Train a method with parameters, then adapt it to every target task and evaluate it on the task's queries.
 
-    method: R replicas; parts, seeds: R.
+    method: with R replicas, one for each of the R splits and seeds.
     """
     history = None
-    if next(method.parameters(), None) is not None:
-        history = train(
-            method, [part.training for part in parts], [part.validation for part in parts], seeds,
-            config=settings.training, sizes=settings.sizes, rule=settings.protocol, device=device,
-        )  # fmt: skip
+    if method.is_learned:
+        pools = [split.training for split in splits], [split.validation for split in splits]
+        data = TrainingData(*pools, settings.sizes, settings.protocol)
+        history = train(method, data, seeds, config=settings.training, device=device)
     else:
         method.initialise([torch.Generator().manual_seed(seed) for seed in seeds])
     streams = [np.random.SeedSequence([seed, TARGET_STREAM]) for seed in seeds]
-    targets = [part.target for part in parts]
+    targets = [split.target for split in splits]
     support, query = validation_episodes(
         targets, settings.sizes, settings.protocol, device, streams, MIN_TARGET_EPISODES
     )
-    return _assess(method, support, query, len(targets[0]), history)
+    return _evaluate_targets(method, support, query, len(targets[0]), history)
 
 
 @torch.no_grad()
-def _assess(
+def _evaluate_targets(
     method: Method, support: LabelledRows, query: LabelledRows, n_tasks: int, history: History | None
 ) -> SplitResults:
-    """support, query: [R, T·k, ...], the T target tasks k times over."""
+    """Adapt to episodes of the target tasks and compute their AUCs. support, query: [R, k · n_tasks, ...]."""
     method.eval()
-    started = _clock(support.normal.device)
+    started = _time(support.normal.device)
     score = method.adapt(support)
-    seconds = _clock(support.normal.device) - started
+    seconds = _time(support.normal.device) - started
     normal, anomaly = score(query.normal), score(query.anomaly)
-    wrong = normal.isnan().any(-1) | anomaly.isnan().any(-1)
-    if wrong.any():
-        raise FloatingPointError(f"the scores of {int(wrong.sum())} of {wrong.numel()} target tasks are not numbers")
+    is_nan = normal.isnan().any(-1) | anomaly.isnan().any(-1)
+    if is_nan.any():
+        raise FloatingPointError(f"the scores of {int(is_nan.sum())} of {is_nan.numel()} target tasks are not numbers")
 
-    def by_task(ties: float) -> NDArray[np.float64]:
+    def task_aucs(ties: float) -> FloatArray:
+        """Mean over the k episodes of every task, [R, n_tasks]."""
         auc = exact_auc(normal, anomaly, ties=ties).cpu().numpy()
         return np.asarray(auc.reshape(len(auc), -1, n_tasks).mean(axis=1))
 
-    return SplitResults(by_task(0.0), by_task(0.5), seconds / wrong.numel(), history)
+    return SplitResults(task_aucs(0.0), task_aucs(0.5), seconds / is_nan.numel(), history)
 
 
-def _run_together(job: Job, numbers: list[int], parts: list[Split]) -> list[RunRecord]:
-    """Splits with equal numbers of tasks as replicas of one method; halves of them where the GPU's memory is short."""
+def _run_batch(job: Job, numbers: list[int], splits: list[Split]) -> list[RunRecord]:
+    """Run splits as replicas of one method; in two halves where the memory of the GPU does not suffice."""
     try:
-        result = _run_replicas(job, numbers, parts)
+        results = _run_replicas(job, numbers, splits)
     except torch.OutOfMemoryError:
-        if len(parts) == 1:
+        if len(splits) == 1:
             raise
     else:
-        return [_record(job, number, result, place) for place, number in enumerate(numbers)]
+        return [_make_record(job, number, results, replica) for replica, number in enumerate(numbers)]
     torch.cuda.empty_cache()
-    half = len(parts) // 2
-    return _run_together(job, numbers[:half], parts[:half]) + _run_together(job, numbers[half:], parts[half:])
+    half = len(splits) // 2
+    return _run_batch(job, numbers[:half], splits[:half]) + _run_batch(job, numbers[half:], splits[half:])
 
 
-def _run_replicas(job: Job, numbers: list[int], parts: list[Split]) -> SplitResults:
-    kind, config = find_method(job.method), job.settings.method_config(job.method)
-    method = kind(parts[0].training.X.shape[1], config, len(parts))
+def _run_replicas(job: Job, numbers: list[int], splits: list[Split]) -> SplitResults:
+    method_type, config = find_method(job.method), job.settings.method_config(job.method)
+    method = method_type(splits[0].training.X.shape[1], config, len(splits))
     seeds = [split_seed(job.dataset, number, job.settings.seed) for number in numbers]
-    return evaluate_splits(method, parts, seeds, job.settings, torch.device(job.device))
+    return evaluate_splits(method, splits, seeds, job.settings, torch.device(job.device))
 
 
-def _record(job: Job, split: int, result: SplitResults, place: int) -> RunRecord:
-    strict, half, history = result.strict[place], result.half[place], result.history
-    blank = dataclasses.replace(
-        _blank(job, split),
+def _make_record(job: Job, split: int, results: SplitResults, replica: int) -> RunRecord:
+    strict, half, history = results.auc_strict[replica], results.auc_half[replica], results.history
+    n_replicas = len(results.auc_strict)
+    record = dataclasses.replace(
+        _empty_record(job, split),
         auc_strict=float(strict.mean()),
         auc_half=float(half.mean()),
         task_aucs=json.dumps({"strict": strict.round(6).tolist(), "half": half.round(6).tolist()}),
-        adapt_seconds=result.adapt_seconds,
-        together=len(result.strict),
+        adapt_seconds=results.adapt_seconds,
+        together=n_replicas,
     )
     if history is None:
-        return blank
+        return record
     return dataclasses.replace(
-        blank,
-        valid_auc=history.best_auc[place],
-        train_seconds=history.seconds / len(result.strict),
-        epochs=history.epochs[place],
-        best_epoch=history.best_epoch[place],
+        record,
+        valid_auc=history.best_auc[replica],
+        train_seconds=history.seconds / n_replicas,
+        epochs=history.epochs[replica],
+        best_epoch=history.best_epoch[replica],
     )
 
 
-def _blank(job: Job, split: int) -> RunRecord:
+def _empty_record(job: Job, split: int) -> RunRecord:
+    """The record of a run that is done, without its results."""
     on_gpu = job.device.startswith("cuda") and torch.cuda.is_available()
-    device = torch.cuda.get_device_name(job.device) if on_gpu else job.device
     return RunRecord(
-        job.dataset, split, job.method, job.settings.protocol, hash_config(job.config), job.config, code_version(),
-        split_seed(job.dataset, split, job.settings.seed), "done", device=device,
+        dataset=job.dataset,
+        split=split,
+        method=job.method,
+        protocol=job.settings.protocol,
+        config_hash=hash_config(job.config),
+        config=job.config,
+        code_version=code_version(),
+        seed=split_seed(job.dataset, split, job.settings.seed),
+        status="done",
+        device=torch.cuda.get_device_name(job.device) if on_gpu else job.device,
         finished_at=datetime.now(UTC).isoformat(timespec="seconds"),
-    )  # fmt: skip
+    )
 
 
-def _at_once(job: Job, parts: list[Split]) -> int:
-    """How many splits train together: on a GPU the mixing matrices of all their training tasks lie in its memory."""
-    training = parts[0].training
+def _max_splits_per_batch(job: Job, split: Split) -> int:
+    """How many splits are trained in one batch: a GPU holds the mixing matrices of all their training tasks."""
+    training = split.training
     if not job.device.startswith("cuda") or job.settings.protocol == "published" or training.mixing is None:
-        return len(parts)
+        return len(job.splits)
     n_attributes: int = training.mixing.n_attributes
     return max(1, MAX_MIXING_BYTES // (4 * len(training) * n_attributes**2))
 
 
-def _alike(splits: list[Split]) -> list[list[int]]:
-    """Places of splits with equal numbers of tasks: only those can be replicas."""
+def _group_by_task_counts(splits: list[Split]) -> list[list[int]]:
+    """Indices of splits, grouped by their numbers of tasks: only splits with equal numbers can be replicas."""
     groups: dict[tuple[int, ...], list[int]] = {}
-    for place, parts in enumerate(splits):
-        groups.setdefault(tuple(len(part) for part in parts), []).append(place)
+    for index, split in enumerate(splits):
+        groups.setdefault(tuple(len(part) for part in split), []).append(index)
     return list(groups.values())
 
 
-def _clock(device: torch.device) -> float:
+def _time(device: torch.device) -> float:
+    """Seconds on a monotonic clock, after the device has finished its work."""
     if device.type == "cuda":
         torch.cuda.synchronize(device)
     return time.perf_counter()

@@ -1,4 +1,4 @@
-"""The paper's own names and figures: its Tables 1, 2 and 3."""
+"""Names and results as the paper prints them in Tables 1, 2 and 3."""
 
 import csv
 import functools
@@ -7,7 +7,7 @@ from pathlib import Path
 from oddshot.bench import plugins
 from oddshot.data.sources.cards import CARDS, PAPER_DATASETS
 
-# Table 1's columns, then Table 2's ablations.
+# The columns of Table 1, followed by the ablations of Table 2.
 METHOD_TITLES = {
     "eigen": "Ours",
     "svdd": "SVDD",
@@ -27,18 +27,19 @@ METHOD_TITLES = {
     "woanomaly": "WoAnomaly",
 }
 TABLE2_METHODS = ("eigen", "wonn", "woproj", "woanomaly")
+ABLATIONS = TABLE2_METHODS[1:]
+TABLE1_METHODS = tuple(method for method in METHOD_TITLES if method not in ABLATIONS)
 TABLE3_METHODS = ("eigen", "svdd", "ssvdd", "proto", "r2d2", "maml")
-TABLE1_METHODS = tuple(method for method in METHOD_TITLES if method not in TABLE2_METHODS[1:])
-FIGURE3_METHODS = ("eigen", "svdd", "ssvdd", "proto", "r2d2")  # Figure 3
+FIGURE3_METHODS = ("eigen", "svdd", "ssvdd", "proto", "r2d2")
 OUTLIER_DATASETS = PAPER_DATASETS[:22]
 
-TABLE2 = {"eigen": 0.913, "wonn": 0.880, "woproj": 0.874, "woanomaly": 0.853}
-TABLE3 = {"eigen": 1527.0, "svdd": 348.0, "ssvdd": 351.0, "proto": 570.0, "r2d2": 488.0, "maml": 33528.0}
+TABLE2 = {"eigen": 0.913, "wonn": 0.880, "woproj": 0.874, "woanomaly": 0.853}  # mean AUC
+TABLE3 = {"eigen": 1527.0, "svdd": 348.0, "ssvdd": 351.0, "proto": 570.0, "r2d2": 488.0, "maml": 33528.0}  # seconds
 
 
 @functools.cache
 def table1() -> dict[tuple[str, str], float]:
-    """AUC by dataset and method, as Table 1 prints it."""
+    """The AUCs of Table 1 by dataset and method."""
     names = {title: name for name, title in METHOD_TITLES.items()}
     with Path(__file__).with_name("paper_table1.csv").open(encoding="utf-8", newline="") as file:
         return {
@@ -50,22 +51,22 @@ def table1() -> dict[tuple[str, str], float]:
 
 
 def method_title(name: str) -> str:
-    """What Table 1 calls a method; one of the user's own keeps its name."""
+    """The name of a method in Table 1; the method's own name where the paper does not have it."""
     return METHOD_TITLES.get(name, name)
 
 
 def dataset_title(name: str) -> str:
-    """What Table 1 calls a dataset."""
+    """The name of a dataset in Table 1, or the title that a plugin registered."""
     if name in plugins.DATASETS:
         return plugins.DATASETS[name].title
     return CARDS[name].title if name in CARDS else name
 
 
 def order_methods(names: set[str]) -> list[str]:
-    """In the paper's order, others behind by name."""
+    """Methods in the paper's order, followed by all others in alphabetical order."""
     return [name for name in METHOD_TITLES if name in names] + sorted(names - set(METHOD_TITLES))
 
 
 def order_datasets(names: set[str]) -> list[str]:
-    """In Table 1's order, the sample of N-BaIoT next, others behind by name."""
+    """Datasets in the order of Table 1, then the sample of N-BaIoT, then all others in alphabetical order."""
     return [name for name in CARDS if name in names] + sorted(names - set(CARDS))

@@ -1,81 +1,80 @@
-"""What a running bench shows: a live table on a terminal, a line a run elsewhere."""
+"""Progress of a running grid: a live table on a terminal, otherwise one line for every run."""
 
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
 
-from rich.console import Console, Group
+from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
 from oddshot.bench.grid import RunCounts
 from oddshot.bench.paper import dataset_title, method_title
-from oddshot.bench.record import RunRecord
+from oddshot.bench.record import AucKind, RunRecord
 
 
 class ProgressDisplay:
-    """Counts, the time left and the mean AUCs so far; `on_start` and `on_finish` are for run_grid."""
+    """Shows the counts, the remaining time and the mean AUCs so far; its methods are callbacks of `run_grid`."""
 
-    def __init__(self, auc: str, console: Console, live: Live | None) -> None:
+    def __init__(self, auc: AucKind, console: Console, live: Live | None) -> None:
         self._auc, self._console, self._live = auc, console, live
         self._aucs: dict[str, dict[str, list[float]]] = {}
-        self._tally = RunCounts(0, 0, 0)
-        self._started, self._left_at_start, self._failure = time.monotonic(), 0, ""
+        self._counts = RunCounts(0, 0, 0)
+        self._started, self._left_at_start, self._last_failure = time.monotonic(), 0, ""
 
-    def on_start(self, tally: RunCounts, known: Sequence[RunRecord]) -> None:
-        """Before the first job. known: runs that the store has from before."""
+    def on_start(self, counts: RunCounts, stored: Sequence[RunRecord]) -> None:
+        """Called before the first job. stored: runs of the grid that are in the store already."""
         self._aucs.clear()
-        for record in known:
-            self._note(record)
-        self._tally, self._left_at_start, self._started = tally, tally.left, time.monotonic()
-        self._refresh(self._counts())
+        for record in stored:
+            self._add(record)
+        self._counts, self._left_at_start, self._started = counts, counts.left, time.monotonic()
+        self._refresh(self._describe_counts())
 
-    def on_finish(self, records: list[RunRecord], tally: RunCounts) -> None:
-        """After each job, when its runs are in the store."""
-        self._tally = tally
+    def on_finish(self, records: list[RunRecord], counts: RunCounts) -> None:
+        """Called after every job with its records."""
+        self._counts = counts
         for record in records:
-            self._note(record)
-            self._refresh(f"{_one_line(record, self._auc)}  ({self._counts()})")
+            self._add(record)
+            self._refresh(f"{_describe_run(record, self._auc)}  ({self._describe_counts()})")
 
-    def _note(self, record: RunRecord) -> None:
-        value = getattr(record, f"auc_{self._auc}")
-        if record.status == "done" and value is not None:
-            self._aucs.setdefault(record.dataset, {}).setdefault(record.method, []).append(value)
+    def _add(self, record: RunRecord) -> None:
+        auc = record.auc(self._auc)
+        if record.status == "done" and auc is not None:
+            self._aucs.setdefault(record.dataset, {}).setdefault(record.method, []).append(auc)
         else:
-            self._failure = _one_line(record, self._auc)
+            self._last_failure = _describe_run(record, self._auc)
 
     def _refresh(self, line: str) -> None:
         if self._live is not None:
-            self._live.update(self._picture())
+            self._live.update(self._render())
         else:
             self._console.print(Text(line), soft_wrap=True)
 
-    def _counts(self) -> str:
-        tally = self._tally
-        text = f"{tally.done} of {tally.total} done, {tally.failed} failed, {tally.left} left"
-        finished = self._left_at_start - tally.left
-        if finished and tally.left:
-            seconds = (time.monotonic() - self._started) / finished * tally.left
-            text += f", about {_duration(seconds)}"
+    def _describe_counts(self) -> str:
+        counts = self._counts
+        text = f"{counts.done} of {counts.total} done, {counts.failed} failed, {counts.left} left"
+        finished = self._left_at_start - counts.left
+        if finished and counts.left:
+            seconds = (time.monotonic() - self._started) / finished * counts.left
+            text += f", about {_format_duration(seconds)}"
         return text
 
-    def _picture(self) -> Group:
+    def _render(self) -> Group:
         methods = list(dict.fromkeys(method for row in self._aucs.values() for method in row))
         table = Table("", *map(method_title, methods), box=None, pad_edge=False)
         for dataset, row in self._aucs.items():
-            cells = (_mean(row.get(method, [])) for method in methods)
+            cells = (_format_mean(row.get(method, [])) for method in methods)
             table.add_row(Text(dataset_title(dataset)), *cells)
-        parts: list[Any] = [table, Text(self._counts(), style="bold")]
-        if self._failure:
-            parts.append(Text(f"last failure: {self._failure}", style="red"))
+        parts: list[RenderableType] = [table, Text(self._describe_counts(), style="bold")]
+        if self._last_failure:
+            parts.append(Text(f"last failure: {self._last_failure}", style="red"))
         return Group(*parts)
 
 
 @contextmanager
-def show_progress(auc: str, quiet: bool = False) -> Iterator[ProgressDisplay]:
-    """A view for as long as the block runs. auc: `strict` or `half`."""
+def show_progress(auc: AucKind, quiet: bool = False) -> Iterator[ProgressDisplay]:
+    """A display on stderr for the duration of the block; with `quiet` it prints nothing."""
     console = Console(stderr=True, quiet=quiet)
     if quiet or not console.is_terminal:
         yield ProgressDisplay(auc, console, None)
@@ -84,19 +83,19 @@ def show_progress(auc: str, quiet: bool = False) -> Iterator[ProgressDisplay]:
         yield ProgressDisplay(auc, console, live)
 
 
-def _one_line(record: RunRecord, auc: str) -> str:
+def _describe_run(record: RunRecord, auc: AucKind) -> str:
     name = f"{record.dataset} split {record.split} {record.method}"
     if record.status == "failed":
         return f"{name}: failed: {record.reason}"
     seconds = "" if record.train_seconds is None else f", trained {record.train_seconds:.1f} s"
-    return f"{name}: AUC {getattr(record, f'auc_{auc}'):.3f}{seconds}"
+    return f"{name}: AUC {record.auc(auc):.3f}{seconds}"
 
 
-def _mean(values: list[float]) -> str:
+def _format_mean(values: list[float]) -> str:
     return f"{sum(values) / len(values):.3f}" if values else ""
 
 
-def _duration(seconds: float) -> str:
+def _format_duration(seconds: float) -> str:
     minutes, seconds = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours} h {minutes} min" if hours else f"{minutes} min" if minutes else f"{seconds} s"

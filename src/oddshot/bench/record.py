@@ -1,12 +1,14 @@
-"""One run and what came out of it: a row of the store."""
+"""One finished run of the evaluation: a row of the run store and of an exported CSV file."""
 
 import dataclasses
 import json
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args, get_type_hints
+
+AucKind = Literal["strict", "half"]  # a tie counts as a loss (Eq. 8) or as a half
 
 
 class RunKey(NamedTuple):
-    """What makes a run the same run."""
+    """Identity of a run: two runs with the same key would give the same results."""
 
     dataset: str
     split: int
@@ -17,12 +19,13 @@ class RunKey(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class RunRecord:
-    """A finished run.
+    """A finished run and its results.
 
-    status: `done`, or `failed` with its reason and no figures. auc_strict: mean over the target tasks with ties as a
-    loss (Eq. 8), auc_half: with ties as a half; task_aucs: the same for each target task, as JSON {"strict": [...],
-    "half": [...]}. valid_auc: on validation tasks, at the best epoch. train_seconds: of this split; where `together`
-    splits trained as replicas, the time they took divided by their number. adapt_seconds: for one target task.
+    status: `done`, or `failed` with a reason and without results. auc_strict: mean AUC over the target tasks where a
+    tie counts as a loss (Eq. 8); auc_half: where a tie counts as a half. task_aucs: both for every target task, as JSON
+    {"strict": [...], "half": [...]}. valid_auc: mean AUC over the validation tasks at the best epoch. together: number
+    of splits that were trained in one batch of replicas. train_seconds: training time of this split, which is the time
+    of the batch divided by `together`. adapt_seconds: time to adapt to one target task.
     """
 
     dataset: str
@@ -49,7 +52,7 @@ class RunRecord:
 
     @property
     def key(self) -> RunKey:
-        """The store holds at most one run of a key."""
+        """Identity of the run; a store holds at most one run for each key."""
         return RunKey(self.dataset, self.split, self.method, self.protocol, self.config_hash)
 
     @property
@@ -58,9 +61,12 @@ class RunRecord:
         parsed: dict[str, Any] = json.loads(self.config)
         return parsed
 
+    def auc(self, kind: AucKind) -> float | None:
+        """Mean AUC over the target tasks, None for a failed run."""
+        return self.auc_strict if kind == "strict" else self.auc_half
+
 
 COLUMNS = tuple(field.name for field in dataclasses.fields(RunRecord))
-COLUMN_TYPES: dict[str, type] = {
-    field.name: int if "int" in str(field.type) else float if "float" in str(field.type) else str
-    for field in dataclasses.fields(RunRecord)
+COLUMN_TYPES: dict[str, type] = {  # int, float or str; None is allowed beside int and float
+    name: (get_args(hint) or (hint,))[0] for name, hint in get_type_hints(RunRecord).items() if name in COLUMNS
 }

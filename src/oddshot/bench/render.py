@@ -1,4 +1,4 @@
-"""A table as text, CSV, LaTeX, HTML or JSON."""
+"""Formatting of a result table as text, CSV, LaTeX, HTML or JSON."""
 
 import csv
 import html
@@ -14,7 +14,7 @@ from oddshot.errors import InputError
 
 
 def render(table: ResultTable, form: str) -> str:
-    """form: text, csv, latex or html."""
+    """The table as a string. form: text, csv, latex or html."""
     forms = {"text": to_text, "csv": to_csv, "latex": to_latex, "html": to_html}
     if form not in forms:
         raise InputError(f"format {form!r}; there are {', '.join(forms)}")
@@ -22,16 +22,19 @@ def render(table: ResultTable, form: str) -> str:
 
 
 def to_rich(table: ResultTable, mark: str = "") -> RichTable:
-    """For the terminal, the paper's figure and the difference below ours. mark: put behind what is best."""
+    """A table for the terminal, with the paper's value and the difference below each value.
+
+    mark: appended to the best values.
+    """
     shown = RichTable("", show_lines=table.compared)
     for column in table.columns:
         shown.add_column(Text(column), justify="right", no_wrap=True)
-    for place, row in enumerate(table.rows):
-        if row.summary and not table.rows[place - 1].summary:
+    for index, row in enumerate(table.rows):
+        if row.summary and not table.rows[index - 1].summary:
             shown.add_section()
         cells = []
         for cell in row.cells:
-            first, *others = _lines(cell, row)
+            first, *others = _cell_lines(cell, row)
             first += mark if cell.best else " " * len(mark)
             cells.append(Text("\n".join([first, *(line + " " * len(mark) for line in others)]), "bold" * cell.best))
         shown.add_row(Text(row.title), *cells)
@@ -39,7 +42,7 @@ def to_rich(table: ResultTable, mark: str = "") -> RichTable:
 
 
 def to_text(table: ResultTable) -> str:
-    """Plain text, as wide as it needs to be, with a star in the place of bold."""
+    """Plain text without a limit on the width, with a star in place of bold."""
     text = io.StringIO()
     Console(file=text, width=40 + 14 * len(table.columns), color_system=None).print(to_rich(table, "*"))
     lines = [table.title, *(line.rstrip() for line in text.getvalue().splitlines())]
@@ -49,7 +52,7 @@ def to_text(table: ResultTable) -> str:
 
 
 def to_csv(table: ResultTable) -> str:
-    """One more digit than the table shows; three columns a method where the paper's figures stand beside."""
+    """CSV with one decimal place more than other formats; compared tables have three columns for each method."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     kinds = ("", " paper", " difference") if table.compared else ("",)
@@ -57,7 +60,7 @@ def to_csv(table: ResultTable) -> str:
     for row in table.rows:
         digits = row.digits + 1 if row.digits else 0
         values = [
-            _number(value, digits)
+            _format_value(value, digits)
             for cell in row.cells
             for value in (cell.value, cell.paper, cell.difference)[: len(kinds)]
         ]
@@ -66,19 +69,19 @@ def to_csv(table: ResultTable) -> str:
 
 
 def to_latex(table: ResultTable) -> str:
-    r"""A tabular, bold where best; the paper's figure in parentheses."""
+    """A LaTeX tabular with the best values in bold and the paper's values in parentheses."""
     lines = [f"% {line}" for line in (table.title, *table.notes)]
     lines.append(rf"\begin{{tabular}}{{l{'r' * len(table.columns)}}}")
-    lines += [r"\hline", " & ".join(["", *map(_escape, table.columns)]) + r" \\", r"\hline"]
-    for place, row in enumerate(table.rows):
-        if row.summary and not table.rows[place - 1].summary:
+    lines += [r"\hline", " & ".join(["", *map(_escape_latex, table.columns)]) + r" \\", r"\hline"]
+    for index, row in enumerate(table.rows):
+        if row.summary and not table.rows[index - 1].summary:
             lines.append(r"\hline")
-        lines.append(" & ".join([_escape(row.title), *(_latex_cell(cell, row) for cell in row.cells)]) + r" \\")
+        lines.append(" & ".join([_escape_latex(row.title), *(_latex_cell(cell, row) for cell in row.cells)]) + r" \\")
     return "\n".join([*lines, r"\hline", r"\end{tabular}", ""])
 
 
 def to_html(table: ResultTable) -> str:
-    """A page of its own."""
+    """A complete HTML page."""
     head = "".join(f"<th>{html.escape(column)}</th>" for column in ("", *table.columns))
     body = "\n".join(
         f"<tr{' class=summary' if row.summary else ''}><th>{html.escape(row.title)}</th>"
@@ -96,7 +99,7 @@ def to_html(table: ResultTable) -> str:
 
 
 def to_json_dict(table: ResultTable) -> dict[str, Any]:
-    """For `--json`: every number as it is."""
+    """All values without rounding, for `--json`."""
     rows = {
         row.title: {
             column: {"value": cell.value, "best": cell.best, "paper": cell.paper}
@@ -115,34 +118,35 @@ _STYLE = (
 )
 
 
-def _lines(cell: TableCell, row: TableRow) -> list[str]:
-    lines = [_number(cell.value, row.digits)]
+def _cell_lines(cell: TableCell, row: TableRow) -> list[str]:
+    """The value, and where there is one, the paper's value and the difference."""
+    lines = [_format_value(cell.value, row.digits)]
     if cell.paper is not None:
         difference = cell.difference
-        lines += [_number(cell.paper, row.digits), "" if difference is None else f"{difference:+.{row.digits}f}"]
+        lines += [_format_value(cell.paper, row.digits), "" if difference is None else f"{difference:+.{row.digits}f}"]
     return lines
 
 
 def _latex_cell(cell: TableCell, row: TableRow) -> str:
-    text = _number(cell.value, row.digits)
+    text = _format_value(cell.value, row.digits)
     text = rf"\textbf{{{text}}}" if cell.best and text else text
-    return text if cell.paper is None else rf"{text} ({_number(cell.paper, row.digits)})".strip()
+    return text if cell.paper is None else rf"{text} ({_format_value(cell.paper, row.digits)})".strip()
 
 
 def _html_cell(cell: TableCell, row: TableRow) -> str:
-    text = _number(cell.value, row.digits)
+    text = _format_value(cell.value, row.digits)
     text = f"<strong>{text}</strong>" if cell.best and text else text
     if cell.paper is None:
         return text
     difference = "" if cell.difference is None else f" {cell.difference:+.{row.digits}f}"
-    return f"{text}<br><small>{_number(cell.paper, row.digits)}{difference}</small>"
+    return f"{text}<br><small>{_format_value(cell.paper, row.digits)}{difference}</small>"
 
 
-def _number(value: float | None, digits: int) -> str:
+def _format_value(value: float | None, digits: int) -> str:
     return "" if value is None else f"{value:.{digits}f}"
 
 
-def _escape(text: str) -> str:
+def _escape_latex(text: str) -> str:
     for plain in "\\&%$#_{}":
         text = text.replace(plain, "\\" + plain)
     return text.replace("|", r"$|$")

@@ -1,4 +1,4 @@
-"""What a run depends on, and one hash of it: runs with other settings never mix."""
+"""The settings of a run, and a hash of them that keeps runs with different settings apart."""
 
 import dataclasses
 import functools
@@ -6,30 +6,28 @@ import hashlib
 import json
 import subprocess
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import oddshot
-from oddshot.data.episodes.sampling import EpisodeSizes, Rule
+from oddshot.data.episodes.sampling import EpisodeSizes, SamplingRule
+from oddshot.data.sources.catalogue import Dataset
 from oddshot.errors import InputError
 from oddshot.methods import find_method
 from oddshot.training import TrainingConfig
 
-if TYPE_CHECKING:
-    from oddshot.data.sources.catalogue import Dataset
-
 PROTOCOL_VERSION = 1
-"""Counts up whenever tasks, splits or episodes come out otherwise for the same seed: old runs are then run again."""
+"""To be increased whenever the same seed gives other tasks, splits or episodes: older runs are then run again."""
 
 
 @dataclasses.dataclass(frozen=True)
 class RunSettings:
-    """What all runs of one grid have in common.
+    """Settings that all runs of a grid share.
 
-    n_training: training tasks a split, None for as many as the paper has. overrides: (method, setting, value) that
-    differ from a method's own defaults.
+    n_training: number of training tasks in each split, None for the paper's number. overrides: (method, setting, value)
+    for every setting that differs from the method's default.
     """
 
-    protocol: Rule = "published"
+    protocol: SamplingRule = "published"
     training: TrainingConfig = dataclasses.field(default_factory=TrainingConfig)
     sizes: EpisodeSizes = dataclasses.field(default_factory=EpisodeSizes)
     n_training: int | None = None
@@ -45,22 +43,25 @@ class RunSettings:
             raise InputError(f"seed {self.seed}; expected 0 or more")
 
     def method_config(self, method: str) -> Any:
-        """The method's configuration, with the overrides that are its own."""
-        kind = find_method(method)
-        changes = {name: value for owner, name, value in self.overrides if owner == kind.name}
-        known = [field.name for field in dataclasses.fields(kind.config_type)]
+        """Configuration of a method: its defaults with the overrides applied."""
+        method_type = find_method(method)
+        changes = {name: value for owner, name, value in self.overrides if owner == method_type.name}
+        known = [field.name for field in dataclasses.fields(method_type.config_type)]
         for name in changes:
             if name not in known:
                 raise InputError(f"method {method!r} has no setting {name!r}; it has {', '.join(known) or 'none'}")
-        return kind.config_type(**changes)
+        return method_type.config_type(**changes)
 
 
 def describe_run(settings: RunSettings, method: str, fingerprint: str) -> str:
-    """All that a run's figures depend on besides dataset, split, method and protocol, as canonical JSON."""
+    """Everything that a run's results depend on besides dataset, split, method and protocol, as canonical JSON.
+
+    fingerprint: of the dataset (`dataset_fingerprint`).
+    """
     config = settings.method_config(method)
     described = {
         "method": dataclasses.asdict(config),
-        # The same run whatever the epochs, where nothing is trained.
+        # A method without parameters is not trained, so its results do not depend on the training settings.
         "training": dataclasses.asdict(settings.training) if is_learned(method, config) else None,
         "sizes": dataclasses.asdict(settings.sizes),
         "n_training": settings.n_training,
@@ -72,17 +73,17 @@ def describe_run(settings: RunSettings, method: str, fingerprint: str) -> str:
 
 
 def hash_config(config: str) -> str:
-    """16 hexadecimal digits."""
+    """The first 16 hexadecimal digits of the SHA-256 hash of a configuration."""
     return hashlib.sha256(config.encode()).hexdigest()[:16]
 
 
 def is_learned(method: str, config: Any) -> bool:
-    """Whether there is anything to train."""
+    """Whether the method has parameters to train."""
     return next(find_method(method)(2, config).parameters(), None) is not None
 
 
-def dataset_fingerprint(dataset: "Dataset") -> str:
-    """Hash of the rows, labels and tasks: the same name with other rows is another dataset."""
+def dataset_fingerprint(dataset: Dataset) -> str:
+    """Hash of the rows, labels and tasks, which tells apart datasets that share a name."""
     digest = hashlib.sha256(str(dataset.X.shape).encode())
     for array in (dataset.X, dataset.y, dataset.task):
         digest.update(b"-" if array is None else array.tobytes())
@@ -91,27 +92,15 @@ def dataset_fingerprint(dataset: "Dataset") -> str:
 
 @functools.cache
 def code_version() -> str:
-    """The package's version, and the commit where it runs from a checkout of its own repository."""
+    """Version of the package, followed by the commit when it runs from a checkout of its own repository."""
     package = Path(oddshot.__file__).parent
     try:
-        # Installed into somebody else's checkout, that one's commit would say nothing.
+        # Fails where the package is installed inside the checkout of another project, whose commit is irrelevant.
         _git(package, "ls-files", "--error-unmatch", "__init__.py")
         commit = _git(package, "describe", "--always", "--dirty", "--exclude=*")
     except (OSError, subprocess.SubprocessError):
         return oddshot.__version__
     return f"{oddshot.__version__}+{commit}"
-
-
-def parse_override(text: str) -> tuple[str, str, Any]:
-    """`method.setting=value` in three parts."""
-    name, equals, value = text.partition("=")
-    method, dot, setting = name.partition(".")
-    if not (equals and dot and method and setting):
-        raise InputError(f"--set {text}: expected METHOD.SETTING=VALUE, as in eigen.units=128")
-    try:
-        return method.lower(), setting, json.loads(value)
-    except json.JSONDecodeError:
-        return method.lower(), setting, value
 
 
 def _git(folder: Path, *arguments: str) -> str:

@@ -1,22 +1,20 @@
-"""The picture of a task in three spaces: original, embedded, projected (the paper's Figure 2)."""
+"""A task in three spaces (the paper's Figure 2): its original attributes, the embedding and the projection."""
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
+from matplotlib.axes import Axes
 from numpy.typing import NDArray
+from sklearn.manifold import TSNE
 
-from oddshot.data.files import atomic_path
-from oddshot.methods.contract import Distance, LabelledRows
+from oddshot.bench.plots import make_figure, save_figure
+from oddshot.methods.contract import LabelledRows
 from oddshot.methods.eigen import Eigen
-from oddshot.methods.relative import RelativeScore
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-GROUPS = (  # title, label, support?, colour, marker, size
+GROUPS = (  # title, label, whether in the support, colour, marker, size
     ("normal query", 0, False, "#0072B2", "o", 22),
     ("anomalous query", 1, False, "#D55E00", "o", 34),
     ("labelled normal", 0, True, "#56B4E9", "X", 90),
@@ -24,11 +22,12 @@ GROUPS = (  # title, label, support?, colour, marker, size
 )
 CENTER_COLOUR = "#009E73"
 OUTLINE: dict[str, Any] = {"edgecolors": "white", "linewidths": 0.6}
+MAX_PERPLEXITY = 30.0  # scikit-learn's default; t-SNE needs more rows than that
 
 
 @dataclass(frozen=True)
 class TaskSpaces:
-    """One task's rows in the three spaces; the centre is at 0 in the embedded and the projected one.
+    """The rows of one task in the three spaces; the centre is at 0 in the embedded and in the projected space.
 
     original: [n, M], embedded: [n, J], projected: [n], y: [n] in {0, 1}, is_support: [n].
     """
@@ -41,38 +40,31 @@ class TaskSpaces:
 
 
 @torch.no_grad()
-def compute_task_spaces(method: Eigen, support: LabelledRows, query: LabelledRows, task: int = 0) -> TaskSpaces:
-    """One task's rows in the original, the embedded and the projected space. support, query: [1, T, ...]."""
-    support, query = (
-        LabelledRows(rows.normal[:, task, None], rows.anomaly[:, task, None]) for rows in (support, query)
-    )
+def compute_task_spaces(method: Eigen, support: LabelledRows, query: LabelledRows) -> TaskSpaces:
+    """Adapt to the first task and compute its rows in the three spaces. support, query: [1, T, ...]."""
+    support, query = (LabelledRows(rows.normal[:, :1], rows.anomaly[:, :1]) for rows in (support, query))
     rows = torch.cat([support.joined(), query.joined()], dim=2)
     counts = [part.shape[2] for part in (*support, *query)]
     score = method.adapt(support)
-    distance, described = (score.distance, score.describe(rows)) if isinstance(score, RelativeScore) else (score, rows)
-    assert isinstance(distance, Distance)
-    assert distance.r is not None
-    embedded, projected = method.embed(described, distance.r), distance.project(described)
+    embedded, projected = method.embed_rows(score, rows), score.project(rows)
     return TaskSpaces(
-        rows[0, 0].cpu().numpy(),
-        embedded[0, 0].cpu().numpy(),
-        projected[0, 0, :, 0].cpu().numpy(),
-        np.repeat([0, 1, 0, 1], counts),
-        np.repeat([True, True, False, False], counts),
+        original=rows[0, 0].cpu().numpy(),
+        embedded=embedded[0, 0].cpu().numpy(),
+        projected=projected[0, 0, :, 0].cpu().numpy(),
+        y=np.repeat([0, 1, 0, 1], counts),
+        is_support=np.repeat([True, True, False, False], counts),
     )
 
 
 def draw_task_spaces(spaces: TaskSpaces, path: Path, title: str) -> None:
-    """Write the three spaces side by side as a PNG; the first two are brought to a plane by t-SNE."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(13, 4.4), layout="constrained")
-    axes = FigureCanvasAgg(figure).figure.subplots(1, 3)
-    embedded = tsne_plane(np.vstack([spaces.embedded, np.zeros(spaces.embedded.shape[1])]))
+    """Draw the three spaces side by side as a PNG file, the first two reduced to two dimensions by t-SNE."""
+    figure = make_figure(13, 4.4)
+    axes = figure.subplots(1, 3)
+    center = np.zeros(spaces.embedded.shape[1])
+    embedded = tsne_plane(np.vstack([spaces.embedded, center]))
     _scatter(axes[0], tsne_plane(spaces.original), spaces, "(a) original space")
     _scatter(axes[1], embedded[:-1], spaces, "(b) embedded space", embedded[-1])
-    # In one dimension the rows are spread vertically so that none hides another.
+    # The projected space has one dimension; random heights keep the points from hiding each other.
     height = np.random.default_rng(0).uniform(-1, 1, len(spaces.y))
     points = np.column_stack([spaces.projected, height])
     _scatter(axes[2], points, spaces, "(c) projected space", np.zeros(2))
@@ -81,25 +73,23 @@ def draw_task_spaces(spaces: TaskSpaces, path: Path, title: str) -> None:
     axes[2].set_xticks([0], ["c"])
     figure.legend(*axes[2].get_legend_handles_labels(), loc="outside lower center", ncols=5, frameon=False)
     figure.suptitle(title)
-    with atomic_path(path) as temporary:
-        figure.savefig(temporary, dpi=150, format="png")
+    save_figure(figure, path)
 
 
 def tsne_plane(rows: NDArray[Any]) -> NDArray[Any]:
-    """[n, D] -> [n, 2] by t-SNE."""
-    from sklearn.manifold import TSNE
-
-    perplexity = min(30.0, (len(rows) - 1) / 3)
+    """Reduce rows to two dimensions by t-SNE. rows: [n, D] -> [n, 2]."""
+    perplexity = min(MAX_PERPLEXITY, (len(rows) - 1) / 3)
     plane: NDArray[Any] = TSNE(perplexity=perplexity, init="pca", random_state=0).fit_transform(rows)
     return plane
 
 
 def _scatter(
-    axes: "Axes", points: NDArray[Any], spaces: TaskSpaces, title: str, center: NDArray[Any] | None = None
+    axes: Axes, points: NDArray[Any], spaces: TaskSpaces, title: str, center: NDArray[Any] | None = None
 ) -> None:
-    for name, label, support, colour, marker, size in GROUPS:
-        chosen = points[(spaces.y == label) & (spaces.is_support == support)]
-        axes.scatter(chosen[:, 0], chosen[:, 1], c=colour, marker=marker, s=size, label=name, **OUTLINE)
+    """Scatter plot of the groups of rows. points: [n, 2], center: [2] or None."""
+    for name, label, in_support, colour, marker, size in GROUPS:
+        group = points[(spaces.y == label) & (spaces.is_support == in_support)]
+        axes.scatter(group[:, 0], group[:, 1], c=colour, marker=marker, s=size, label=name, **OUTLINE)
     if center is not None:
         axes.scatter(center[0], center[1], c=CENTER_COLOUR, marker="^", s=90, label="centre", **OUTLINE)
     axes.set(title=title, xticks=[], yticks=[])

@@ -1,30 +1,33 @@
-"""The store: one SQLite file, a row a finished run. What was added once survives kill -9 and a lost power supply."""
+"""The run store: an SQLite file with one row for every finished run.
+
+A run that was added is on the disk and survives SIGKILL and a power failure.
+"""
 
 import hashlib
 import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from urllib.request import pathname2url
 
 from oddshot.bench.lock import exclusive_lock
 from oddshot.bench.record import COLUMN_TYPES, COLUMNS, RunKey, RunRecord
-from oddshot.errors import InputError
+from oddshot.errors import CapacityError, FileError, InputError, OddshotError
 
 VERSION = 1
-APPLICATION_ID = 0x0DD5407  # marks the file as a store of ours
-_TYPES = {int: "INTEGER", float: "REAL", str: "TEXT NOT NULL"}
+APPLICATION_ID = 0x0DD5407  # identifies the SQLite file as a run store
+_SQL_TYPES = {int: "INTEGER", float: "REAL", str: "TEXT NOT NULL"}
 _KEY = ", ".join(RunKey._fields)
 _STORED = (*COLUMNS, "checksum")  # SQLite does not notice a flipped bit within a value
 _SCHEMA = f"""
 CREATE TABLE runs (
-  {", ".join(f"{name} {_TYPES[COLUMN_TYPES[name]]}" for name in COLUMNS)},
+  {", ".join(f"{name} {_SQL_TYPES[COLUMN_TYPES[name]]}" for name in COLUMNS)},
   checksum TEXT NOT NULL,
   CHECK (status IN ('done', 'failed')),
   UNIQUE ({_KEY})
 )"""
-# A finished run is never replaced; a failed one is, by whatever its next try gives.
+# A run that is done is never replaced; a failed one is replaced by the result of the next attempt.
 _ADD = f"""
 INSERT INTO runs ({", ".join(_STORED)}) VALUES ({", ".join("?" * len(_STORED))})
 ON CONFLICT ({_KEY}) DO UPDATE SET {", ".join(f"{name} = excluded.{name}" for name in _STORED)}
@@ -32,62 +35,62 @@ WHERE runs.status = 'failed'"""
 
 
 class RunStore:
-    """An open store that may be written to."""
+    """A run store that is open for writing (see `open_store`)."""
 
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         self.path, self._connection = path, connection
 
     def add(self, records: Sequence[RunRecord]) -> None:
-        """All of them or none; when this returns they are on the disk."""
+        """Add all records or none. They are on the disk when this returns."""
         rows = [(*_values(record), _checksum(record)) for record in records]
-        with _one_line(self.path), self._connection:
+        with _translate_errors(self.path), self._connection:
             self._connection.executemany(_ADD, rows)
 
     def status(self) -> dict[RunKey, str]:
         """`done` or `failed` for every run in the store."""
-        with _one_line(self.path):
+        with _translate_errors(self.path):
             rows = self._connection.execute(f"SELECT {_KEY}, status FROM runs").fetchall()
         return {RunKey(*row[:-1]): row[-1] for row in rows}
 
     def records(self) -> list[RunRecord]:
-        """Every run, in the order of dataset, method, split."""
+        """All runs, ordered by dataset, protocol, method, configuration and split."""
         return _select(self.path, self._connection)
 
 
 @contextmanager
 def open_store(path: Path) -> Iterator[RunStore]:
-    """Open for writing, made if it is not there. One bench at a time; readers are welcome meanwhile."""
+    """Open a store for writing and create it if it does not exist. One process may write, others may read meanwhile."""
     if not path.parent.is_dir():
-        raise InputError(f"cannot write store {path}: no folder {path.parent}")
+        raise FileError(f"cannot write store {path}: no folder {path.parent}")
     with exclusive_lock(path):
-        with _one_line(path):
+        with _translate_errors(path):
             connection = sqlite3.connect(path, timeout=30, isolation_level="IMMEDIATE")
         try:
-            with _one_line(path):
+            with _translate_errors(path):
                 _prepare(path, connection)
             yield RunStore(path, connection)
         finally:
-            # A full disk can make the last flush fail; what was committed is in the write-ahead log all the same.
-            with _one_line(path, quiet=True):
+            # On a full disk the checkpoint on closing fails, but committed runs remain in the write-ahead log.
+            with suppress(sqlite3.Error):
                 connection.close()
 
 
 def read_store(path: Path) -> list[RunRecord]:
-    """Every run of a store that nobody needs to own; a bench may be writing to it."""
+    """Read all runs of a store without locking it: another process may write to it meanwhile."""
     if not path.is_file():
-        raise InputError(f"no store {path}; `oddshot bench run --store {path}` makes it")
-    address = f"file:{pathname2url(str(path.resolve()))}?mode="
-    with _one_line(path):
+        raise FileError(f"no store {path}; `oddshot bench run --store {path}` makes it")
+    uri = f"file:{pathname2url(str(path.resolve()))}?mode="
+    with _translate_errors(path):
         try:
-            # Not mode=ro: the last reader could not tidy up the log that it made itself.
-            connection = sqlite3.connect(address + "rw", uri=True, timeout=30)
+            # Not mode=ro: a read-only connection cannot delete the log files that it creates.
+            connection = sqlite3.connect(uri + "rw", uri=True, timeout=30)
             connection.execute("PRAGMA query_only = ON")
             _check(path, connection)
         except sqlite3.OperationalError:
-            # In a folder that cannot be written to, SQLite can make no index of a log; without a log none is needed.
+            # In a read-only folder SQLite cannot create the index of the write-ahead log; without a log none is needed.
             if path.with_name(path.name + "-wal").exists():
                 raise
-            connection = sqlite3.connect(address + "ro&immutable=1", uri=True)
+            connection = sqlite3.connect(uri + "ro&immutable=1", uri=True)
             _check(path, connection)
         try:
             return _select(path, connection)
@@ -96,6 +99,7 @@ def read_store(path: Path) -> list[RunRecord]:
 
 
 def _prepare(path: Path, connection: sqlite3.Connection) -> None:
+    """Check an existing store, or create the table of a new one."""
     tables = _check(path, connection)
     if tables:
         _select(path, connection)
@@ -109,14 +113,14 @@ def _prepare(path: Path, connection: sqlite3.Connection) -> None:
 
 
 def _check(path: Path, connection: sqlite3.Connection) -> list[str]:
-    """Refuse what is damaged, newer, or not ours; give the names of its tables."""
-    complaints = [row[0] for row in connection.execute("PRAGMA integrity_check(1)")]
-    if complaints != ["ok"]:
-        raise sqlite3.DatabaseError(complaints[0].splitlines()[-1])
+    """Refuse a file that is damaged, of a newer version or of another program. Returns the names of its tables."""
+    problems = [row[0] for row in connection.execute("PRAGMA integrity_check(1)")]
+    if problems != ["ok"]:
+        raise _damaged(path, problems[0].splitlines()[-1])
     tables = [row[0] for row in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
     version = connection.execute("PRAGMA user_version").fetchone()[0]
-    owner = connection.execute("PRAGMA application_id").fetchone()[0]
-    if tables and owner != APPLICATION_ID:
+    application = connection.execute("PRAGMA application_id").fetchone()[0]
+    if tables and application != APPLICATION_ID:
         raise InputError(f"{path} is an SQLite file of another program; expected a store of `oddshot bench run`")
     if version > VERSION:
         raise InputError(
@@ -126,15 +130,14 @@ def _check(path: Path, connection: sqlite3.Connection) -> list[str]:
 
 
 def _select(path: Path, connection: sqlite3.Connection) -> list[RunRecord]:
+    """All runs, each compared with its checksum."""
     order = "dataset, protocol, method, config_hash, split"
-    with _one_line(path):
+    with _translate_errors(path):
         rows = connection.execute(f"SELECT {', '.join(_STORED)} FROM runs ORDER BY {order}").fetchall()
-        records = [RunRecord(*row[:-1]) for row in rows]
-        for record, row in zip(records, rows, strict=True):
-            if _checksum(record) != row[-1]:
-                raise sqlite3.DatabaseError(
-                    f"the run {record.dataset} split {record.split} {record.method} was altered"
-                )
+    records = [RunRecord(*row[:-1]) for row in rows]
+    for record, row in zip(records, rows, strict=True):
+        if _checksum(record) != row[-1]:
+            raise _damaged(path, f"the run {record.dataset} split {record.split} {record.method} was altered")
     return records
 
 
@@ -147,22 +150,30 @@ def _checksum(record: RunRecord) -> str:
 
 
 @contextmanager
-def _one_line(path: Path, quiet: bool = False) -> Iterator[None]:
-    """SQLite's complaints as one line that says what is lost: nothing."""
+def _translate_errors(path: Path) -> Iterator[None]:
+    """Turn errors of SQLite into one-line errors of oddshot."""
     try:
         yield
     except sqlite3.Error as error:
-        text = (str(error).splitlines() or [type(error).__name__])[0]
-        name = getattr(error, "sqlite_errorname", "")
-        if quiet:
-            return
-        if "locked" in text:
-            raise InputError(f"store {path} is locked by another program; close it there and try again") from error
-        if name.startswith(("SQLITE_FULL", "SQLITE_IOERR", "SQLITE_READONLY", "SQLITE_CANTOPEN")):
-            raise InputError(
-                f"store {path} cannot be used: {text}; the runs in it are kept, and the same command goes on from there"
-            ) from error
-        raise InputError(
-            f"store {path} is damaged ({text}); it is left as it is: give another --store, "
-            "and `oddshot bench import` brings back runs that were exported"
-        ) from error
+        raise _translated(path, error) from error
+
+
+def _translated(path: Path, error: sqlite3.Error) -> OddshotError:
+    text = (str(error).splitlines() or [type(error).__name__])[0]
+    name = getattr(error, "sqlite_errorname", "")  # missing where Python's own checks raised the error
+    if "locked" in text:
+        return FileError(f"store {path} is locked by another program; close it there and try again")
+    unusable = f"store {path} cannot be used: {text}; the runs in it are kept, and the same command goes on from there"
+    # SQLite reports a full disk as FULL, and an exceeded disk quota or file size limit as IOERR_WRITE.
+    if name in ("SQLITE_FULL", "SQLITE_IOERR_WRITE"):
+        return CapacityError(unusable)
+    if name.startswith(("SQLITE_IOERR", "SQLITE_READONLY", "SQLITE_CANTOPEN")):
+        return FileError(unusable)
+    return _damaged(path, text)
+
+
+def _damaged(path: Path, reason: str) -> InputError:
+    return InputError(
+        f"store {path} is damaged ({reason}); it is left as it is: give another --store, "
+        "and `oddshot bench import` brings back runs that were exported"
+    )

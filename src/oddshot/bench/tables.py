@@ -1,4 +1,4 @@
-"""The paper's Tables 1, 2 and 3 out of finished runs."""
+"""The paper's Tables 1, 2 and 3 and a table of average ranks, computed from finished runs."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -7,17 +7,17 @@ import numpy as np
 
 from oddshot.bench import paper
 from oddshot.bench.paper import dataset_title, method_title, order_datasets, order_methods
-from oddshot.bench.selection import AucKind, Selection
+from oddshot.bench.record import AucKind
+from oddshot.bench.selection import ScoresBySplit, Selection
 from oddshot.bench.significance import AverageRanks, best_or_equal, rank_methods
 from oddshot.errors import InputError
 
-Means = Mapping[tuple[str, str], float]
-Scores = Mapping[tuple[str, str], dict[int, float]]
+Means = Mapping[tuple[str, str], float]  # (dataset, method) -> mean over splits
 
 
 @dataclass(frozen=True)
 class TableCell:
-    """A figure, whether it is printed in bold, and the paper's beside it."""
+    """A value, whether it is set in bold, and the paper's value for comparison."""
 
     value: float | None = None
     best: bool = False
@@ -25,13 +25,13 @@ class TableCell:
 
     @property
     def difference(self) -> float | None:
-        """Ours minus the paper's."""
+        """The value minus the paper's."""
         return None if self.value is None or self.paper is None else self.value - self.paper
 
 
 @dataclass(frozen=True)
 class TableRow:
-    """A line of a table; `summary` ones stand below a rule."""
+    """A row of a table. digits: decimal places. summary: whether the row belongs below the rule."""
 
     title: str
     cells: tuple[TableCell, ...]
@@ -41,7 +41,10 @@ class TableRow:
 
 @dataclass(frozen=True)
 class ResultTable:
-    """What all formats are made from."""
+    """A table in no particular output format; `render` formats it.
+
+    columns: titles of the methods. compared: whether cells have the paper's values.
+    """
 
     title: str
     columns: tuple[str, ...]
@@ -53,27 +56,28 @@ class ResultTable:
 def table1(selection: Selection, auc: AucKind, *, compare: bool = False) -> ResultTable:
     """Test AUC by dataset and method; bold: not different from the best at 5 % (paired t-test over splits).
 
-    What was asked for by name has its row or column, with empty cells where nothing was run.
+    Requested datasets and methods have a row or column even where there are no runs of them. compare: with the paper's
+    values.
     """
-    shown = order_methods(selection.methods | selection.asked_methods)
-    methods = [name for name in shown if name not in paper.TABLE2_METHODS[1:]]
+    shown = order_methods(selection.methods | selection.requested_methods)
+    methods = [name for name in shown if name not in paper.ABLATIONS]
     scores = _of_methods(selection.aucs(auc), methods)
-    here = {dataset for dataset, _ in scores}
-    _require(sorted(here), selection)
-    datasets = order_datasets(here | selection.asked_datasets)
-    means = {key: float(np.mean(list(values.values()))) for key, values in scores.items()}
-    rows, bests = [], np.zeros(len(methods), dtype=int)
+    with_scores = {dataset for dataset, _ in scores}
+    _require_datasets(sorted(with_scores), selection)
+    datasets = order_datasets(with_scores | selection.requested_datasets)
+    means = _means(scores)
+    rows, n_best = [], np.zeros(len(methods), dtype=int)
     for dataset in datasets:
         best = best_or_equal([scores.get((dataset, method), {}) for method in methods])
-        bests += best
+        n_best += best
         cells = (
             TableCell(means.get((dataset, method)), bold, paper.table1().get((dataset, method)) if compare else None)
             for method, bold in zip(methods, best, strict=True)
         )
         rows.append(TableRow(dataset_title(dataset), tuple(cells)))
-    complete = _complete(means, datasets, methods, in_paper=compare)
+    complete = _complete_datasets(means, datasets, methods, in_paper=compare)
     rows.append(_average_row(means, complete, methods, compare))
-    rows.append(_best_row(dict(zip(methods, bests.tolist(), strict=True)), means))
+    rows.append(_best_count_row(dict(zip(methods, n_best.tolist(), strict=True)), means))
     if compare:
         rows.append(_difference_row(means, methods))
     of_paper = " of the paper" if compare else ""
@@ -83,35 +87,31 @@ def table1(selection: Selection, auc: AucKind, *, compare: bool = False) -> Resu
 
 
 def table2(selection: Selection, auc: AucKind, *, compare: bool = False) -> ResultTable:
-    """Ablation: average test AUC over the datasets where all variants have figures."""
+    """Ablation: mean test AUC over the datasets on which all variants were run."""
     methods = [name for name in paper.TABLE2_METHODS if name in selection.methods]
     scores = _of_methods(selection.aucs(auc), methods)
-    means = {key: float(np.mean(list(values.values()))) for key, values in scores.items()}
-    complete = _complete(means, order_datasets(selection.datasets), methods)
-    _require(complete if methods else [], selection)
+    means = _means(scores)
+    complete = _complete_datasets(means, order_datasets(selection.datasets), methods)
+    _require_datasets(complete if methods else [], selection)
     values = [float(np.mean([means[dataset, method] for dataset in complete])) for method in methods]
-    cells = (
+    cells = tuple(
         TableCell(value, value == max(values), paper.TABLE2.get(method) if compare else None)
         for method, value in zip(methods, values, strict=True)
     )
     notes = [f"Average over {len(complete)} datasets.", *_notes(selection, auc, scores)]
     if compare:
         notes.append("The paper's figures are averages over its 32 datasets.")
-    return ResultTable(
-        "Ablation: average test AUC", _titles(methods), (TableRow("Average", tuple(cells)),), tuple(notes), compare
-    )
+    rows = (TableRow("Average", cells),)
+    return ResultTable("Ablation: average test AUC", _titles(methods), rows, tuple(notes), compare)
 
 
 def table3(selection: Selection, *, compare: bool = False) -> ResultTable:
-    """Average seconds of training a split, over the datasets where all methods have figures."""
-    seconds = selection.by_split("train_seconds")
-    means = {key: float(np.mean(list(values.values()))) for key, values in seconds.items()}
-    trained = {method for _, method in seconds}
-    methods = [
-        name for name in order_methods(trained) if name in paper.TABLE3_METHODS or name not in paper.METHOD_TITLES
-    ]
-    complete = _complete(means, order_datasets(selection.datasets), methods)
-    _require(complete if methods else [], selection)
+    """Mean training seconds of a split, over the datasets on which all methods were run."""
+    means = _means(selection.train_seconds())
+    trained = order_methods({method for _, method in means})
+    methods = [name for name in trained if name in paper.TABLE3_METHODS or name not in paper.METHOD_TITLES]
+    complete = _complete_datasets(means, order_datasets(selection.datasets), methods)
+    _require_datasets(complete if methods else [], selection)
     cells = tuple(
         TableCell(
             float(np.mean([means[dataset, method] for dataset in complete])),
@@ -119,34 +119,36 @@ def table3(selection: Selection, *, compare: bool = False) -> ResultTable:
         )
         for method in methods
     )
-    devices = sorted({record.device for record in selection.records if record.train_seconds is not None})
+    timed = [record for record in selection.records if record.train_seconds is not None]
+    devices = sorted({record.device for record in timed})
     notes = [f"Average over {len(complete)} datasets. Trained on: {', '.join(devices)}."]
-    together = sorted({record.together or 1 for record in selection.records if record.train_seconds is not None})
-    if together[-1] > 1:
-        notes.append(f"Up to {together[-1]} splits trained together; seconds are theirs divided by their number.")
+    max_together = max(record.together or 1 for record in timed)
+    if max_together > 1:
+        notes.append(f"Up to {max_together} splits trained together; seconds are theirs divided by their number.")
     if compare:
         notes.append("The paper's: averages over its 32 datasets on a 2.60 GHz CPU.")
-    return ResultTable("Training seconds", _titles(methods), (TableRow("Seconds", cells, 1),), tuple(notes), compare)
+    rows = (TableRow("Seconds", cells, digits=1),)
+    return ResultTable("Training seconds", _titles(methods), rows, tuple(notes), compare)
 
 
-def ranks_table(selection: Selection, auc: AucKind) -> tuple[ResultTable, AverageRanks, list[str]]:
-    """Average ranks of the compared methods, best first; with the test behind them, and the methods in that order."""
+def ranks_table(selection: Selection, auc: AucKind) -> ResultTable:
+    """Average ranks of the methods, best first, with the Friedman and Nemenyi tests in the notes."""
     names, ranks = rank_selection(selection, auc)
     order = np.argsort(ranks.average, kind="stable")
-    ranked = [names[place] for place in order]
-    cells = tuple(TableCell(float(ranks.average[place])) for place in order)
+    cells = tuple(TableCell(float(ranks.average[index])) for index in order)
     notes = (
         f"Over {ranks.n_datasets} datasets. Friedman test: p = {ranks.p_value:.2g}.",
-        f"AverageRanks that differ by less than {ranks.distance:.2f} are not told apart (Nemenyi, 5 %).",
+        f"Ranks that differ by less than {ranks.critical_difference:.2f} are not told apart (Nemenyi, 5 %).",
     )
-    return ResultTable("Average ranks", _titles(ranked), (TableRow("Rank", cells, 2),), notes), ranks, ranked
+    columns = _titles([names[index] for index in order])
+    return ResultTable("Average ranks", columns, (TableRow("Rank", cells, digits=2),), notes)
 
 
 def rank_selection(selection: Selection, auc: AucKind) -> tuple[list[str], AverageRanks]:
-    """The compared methods and their ranks over the datasets where all have figures."""
-    means = {key: float(np.mean(list(values.values()))) for key, values in selection.aucs(auc).items()}
-    methods = [name for name in order_methods(selection.methods) if name not in paper.TABLE2_METHODS[1:]]
-    complete = _complete(means, order_datasets(selection.datasets), methods)
+    """The methods other than ablations, and their ranks over the datasets on which all of them were run."""
+    means = _means(selection.aucs(auc))
+    methods = [name for name in order_methods(selection.methods) if name not in paper.ABLATIONS]
+    complete = _complete_datasets(means, order_datasets(selection.datasets), methods)
     if len(methods) < 2 or len(complete) < 2:
         raise InputError(
             f"{len(methods)} methods with figures on {len(complete)} common datasets; ranks need two of each at least"
@@ -154,27 +156,36 @@ def rank_selection(selection: Selection, auc: AucKind) -> tuple[list[str], Avera
     return methods, rank_methods(np.array([[means[d, m] for m in methods] for d in complete]))
 
 
-def _of_methods(scores: Scores, methods: Sequence[str]) -> Scores:
+def _of_methods(scores: ScoresBySplit, methods: Sequence[str]) -> ScoresBySplit:
     return {key: by_split for key, by_split in scores.items() if key[1] in methods}
 
 
-def _complete(means: Means, datasets: Sequence[str], methods: Sequence[str], in_paper: bool = False) -> list[str]:
-    """Datasets where all methods that have figures at all have one."""
-    known = {dataset for dataset, _ in paper.table1()}
+def _means(scores: ScoresBySplit) -> dict[tuple[str, str], float]:
+    return {key: float(np.mean(list(by_split.values()))) for key, by_split in scores.items()}
+
+
+def _complete_datasets(
+    means: Means, datasets: Sequence[str], methods: Sequence[str], in_paper: bool = False
+) -> list[str]:
+    """Datasets on which all methods were run, apart from methods without any run. in_paper: only those of Table 1."""
+    of_paper = {dataset for dataset, _ in paper.table1()}
     run = [method for method in methods if any(name == method for _, name in means)]
     return [
-        name for name in datasets if all((name, method) in means for method in run) and (name in known or not in_paper)
+        name
+        for name in datasets
+        if all((name, method) in means for method in run) and (name in of_paper or not in_paper)
     ]
 
 
 def _average_row(means: Means, complete: Sequence[str], methods: Sequence[str], compare: bool) -> TableRow:
-    theirs, cells = paper.table1(), []
+    """Means over the complete datasets."""
+    paper_aucs, cells = paper.table1(), []
     for method in methods:
         ours = [means[dataset, method] for dataset in complete if (dataset, method) in means]
-        printed = [theirs[dataset, method] for dataset in complete if (dataset, method) in theirs]
+        theirs = [paper_aucs[dataset, method] for dataset in complete if (dataset, method) in paper_aucs]
         cells.append(
             TableCell(
-                float(np.mean(ours)) if ours else None, paper=float(np.mean(printed)) if compare and printed else None
+                float(np.mean(ours)) if ours else None, paper=float(np.mean(theirs)) if compare and theirs else None
             )
         )
     best = max((cell.value for cell in cells if cell.value is not None), default=None)
@@ -182,30 +193,32 @@ def _average_row(means: Means, complete: Sequence[str], methods: Sequence[str], 
     return TableRow("Average", tuple(marked), summary=True)
 
 
-def _best_row(bests: Mapping[str, int], means: Means) -> TableRow:
+def _best_count_row(n_best: Mapping[str, int], means: Means) -> TableRow:
+    """On how many datasets each method is in bold."""
     run = {method for _, method in means}
-    cells = (
-        TableCell(float(n), n == max(bests.values())) if method in run else TableCell() for method, n in bests.items()
+    cells = tuple(
+        TableCell(float(n), n == max(n_best.values())) if method in run else TableCell() for method, n in n_best.items()
     )
-    return TableRow("#Best", tuple(cells), 0, summary=True)
+    return TableRow("#Best", cells, digits=0, summary=True)
 
 
 def _difference_row(means: Means, methods: Sequence[str]) -> TableRow:
+    """Mean absolute differences from the paper's Table 1."""
     cells = []
     for method in methods:
-        gaps = [
+        differences = [
             abs(means[key] - printed) for key, printed in paper.table1().items() if key in means and key[1] == method
         ]
-        cells.append(TableCell(float(np.mean(gaps)) if gaps else None))
+        cells.append(TableCell(float(np.mean(differences)) if differences else None))
     return TableRow("Mean |difference|", tuple(cells), summary=True)
 
 
-def _notes(selection: Selection, auc: AucKind, scores: Scores) -> list[str]:
-    """What a reader must know to trust the table."""
+def _notes(selection: Selection, auc: AucKind, scores: ScoresBySplit) -> list[str]:
+    """How the AUC counts ties, numbers of splits and failed runs, and versions of the code."""
     notes = [f"AUC with ties as {'a loss (Eq. 8)' if auc == 'strict' else 'a half'}."]
-    most = max(len(values) for values in scores.values())
-    few = sum(len(values) < most for values in scores.values())
-    notes.append(f"Means over {most} splits{f'; {few} cells over fewer' if few else ''}.")
+    n_splits = max(len(by_split) for by_split in scores.values())
+    n_fewer = sum(len(by_split) < n_splits for by_split in scores.values())
+    notes.append(f"Means over {n_splits} splits{f'; {n_fewer} cells over fewer' if n_fewer else ''}.")
     if selection.n_failed:
         notes.append(f"{selection.n_failed} failed runs are left out.")
     versions = sorted({record.code_version for record in selection.records})
@@ -214,8 +227,8 @@ def _notes(selection: Selection, auc: AucKind, scores: Scores) -> list[str]:
     return notes
 
 
-def _require(found: Sequence[str], selection: Selection) -> None:
-    if not found:
+def _require_datasets(datasets: Sequence[str], selection: Selection) -> None:
+    if not datasets:
         raise InputError(
             f"no figures for this table: {len(selection.records)} finished and {selection.n_failed} failed runs with "
             "these settings, and no dataset where all methods have one"

@@ -34,7 +34,7 @@ def app_command(
         from oddshot.web.serving import serve
     except ModuleNotFoundError as error:
         raise InputError(f"{error.name} is not installed; the app needs: pip install 'oddshot[app]'") from None
-    from oddshot.app.statefile import state_folder
+    from oddshot.app.saved_labels import labels_folder
     from oddshot.storage.model_file import load_model
     from oddshot.universal.shipped import load_universal
 
@@ -43,7 +43,7 @@ def app_command(
     torch.set_num_threads(1)  # rows are scored by several threads already; torch's own would wait for each other
     log_to_stderr(logging.WARNING)
     known = load_universal() if model is None else load_model(model)
-    page = make_app(known, state_folder(), host, most_mib * 2**20)
+    page = make_app(known, labels_folder(), host, most_mib * 2**20)
 
     def on_ready(url: str) -> None:
         typer.echo(f"the app is at {url} (Ctrl-C stops it)")

@@ -1,31 +1,33 @@
-"""`oddshot bench`: the paper's evaluation, run, kept and brought together; its answers are in bench_answers."""
+"""`oddshot bench`: the paper's evaluation. The commands that only report on runs are in bench_reports."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from oddshot.cli.bench_answers import figures, table, unmixed
 from oddshot.cli.bench_options import (
     CacheDir,
+    Changes,
     DataDir,
     Datasets,
     Device,
     Epochs,
     Methods,
-    OneOf,
+    OnlyNames,
     Patience,
     Plugins,
     Protocol,
-    Runs,
+    RunOptions,
+    RunsPath,
     Seed,
-    Sets,
     Splits,
     StorePath,
     Workers,
-    stoppable,
 )
+from oddshot.cli.bench_reports import figures, table, unmixed
 from oddshot.cli.options import Address, EngineName, JsonFile, write_json
+
+MAX_PRINTED_FAILURES = 20
 
 bench_app = typer.Typer(
     help=(
@@ -54,7 +56,7 @@ def run(
     patience: Patience = None,
     training_tasks: Annotated[int | None, typer.Option(min=1, metavar="N", help="Tasks to train on (400).")] = None,
     seed: Seed = 0,
-    change: Sets = None,
+    change: Changes = None,
     plugin: Plugins = None,
     retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Run failed ones once more.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Only the last line.")] = False,
@@ -69,39 +71,44 @@ def run(
       oddshot bench run --protocol resampled --store results.db --plugin my_method.py --methods eigen,mine
     """
     from oddshot.bench.grid import Grid
-    from oddshot.bench.parsing import make_settings, parse_datasets, parse_methods
-    from oddshot.bench.plugins import make_dataset_source
-    from oddshot.bench.runner import fill_store, make_engine
+    from oddshot.bench.parsing import parse_methods
 
-    source = make_dataset_source(data_dir, cache_dir, plugin or [])
-    settings = make_settings(
-        protocol, change or [], epochs=epochs, patience=patience, n_training=training_tasks, seed=seed
+    options = RunOptions(
+        data_dir=data_dir,
+        cache_dir=cache_dir,
+        plugins=plugin,
+        engine=engine,
+        address=address,
+        workers=workers,
+        device=device,
+        epochs=epochs,
+        patience=patience,
+        seed=seed,
+        changes=change,
+        quiet=quiet,
     )
-    names = parse_datasets(datasets, data_dir, cache_dir)
-    grid = Grid(names, parse_methods(methods), splits, settings, source)
-    chosen = make_engine(engine, address, workers, device)
-    with stoppable():
-        tally, failures = fill_store(store, [grid], chosen, device=device, retry_failed=retry_failed, quiet=quiet)
-    reasons = [
-        {name: getattr(record, name) for name in ("dataset", "split", "method", "reason")} for record in failures
-    ]
-    for reason in reasons[:20]:
-        typer.echo("failed: {dataset} split {split} {method}: {reason}".format(**reason), err=True)
-    typer.echo(f"{tally.done} of {tally.total} runs are done, {tally.failed} failed: {store}")
-    write_json(json_file, {"total": tally.total, "done": tally.done, "failed": tally.failed, "failures": reasons})
-    if tally.failed:
+    source = options.load_source()
+    settings = options.make_settings(protocol, training_tasks)
+    grid = Grid(options.parse_datasets(datasets), parse_methods(methods), splits, settings, source)
+    counts, failed = options.fill_store(store, [grid], retry_failed)
+    failures = [{name: getattr(record, name) for name in ("dataset", "split", "method", "reason")} for record in failed]
+    for failure in failures[:MAX_PRINTED_FAILURES]:
+        typer.echo("failed: {dataset} split {split} {method}: {reason}".format(**failure), err=True)
+    typer.echo(f"{counts.done} of {counts.total} runs are done, {counts.failed} failed: {store}")
+    write_json(json_file, {"total": counts.total, "done": counts.done, "failed": counts.failed, "failures": failures})
+    if counts.failed:
         raise typer.Exit(1)
 
 
 def export_runs(
-    store: Runs,
+    store: RunsPath,
     out: Annotated[Path, typer.Option(metavar="FILE", help="The CSV file.")] = Path("runs.csv"),
     brief: Annotated[
         bool, typer.Option("--brief", help="A small file that gives the same tables: without the AUC of each task.")
     ] = False,
     protocol: Annotated[str | None, typer.Option(metavar="published|resampled", help="Only this one.")] = None,
-    datasets: OneOf = None,
-    methods: OneOf = None,
+    datasets: OnlyNames = None,
+    methods: OnlyNames = None,
     plugin: Plugins = None,
 ) -> None:
     """The runs of a store as a CSV file, for `import`, or to be read as a store is.
@@ -117,15 +124,14 @@ def export_runs(
     from oddshot.errors import InputError
 
     make_dataset_source(None, None, plugin or [])
-    asked = {
-        "protocol": None if protocol is None else [protocol],
-        "dataset": None if datasets is None else parse_datasets(datasets),
-        "method": None if methods is None else parse_methods(methods),
-    }
+    dataset_names = None if datasets is None else parse_datasets(datasets)
+    method_names = None if methods is None else parse_methods(methods)
     records = [
         record
         for record in read_runs(store)
-        if all(names is None or getattr(record, column) in names for column, names in asked.items())
+        if protocol in (None, record.protocol)
+        and (dataset_names is None or record.dataset in dataset_names)
+        and (method_names is None or record.method in method_names)
     ]
     if not records:
         raise InputError(f"{store} has no such runs; nothing is written")

@@ -1,14 +1,21 @@
-"""What the commands of `oddshot bench` have in common: options, and how Ctrl-C ends them."""
+"""Options that several commands of `oddshot bench` share, and what they are turned into."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+if TYPE_CHECKING:
+    from oddshot.bench.grid import Grid, RunCounts
+    from oddshot.bench.plugins import DatasetSource
+    from oddshot.bench.record import RunRecord
+    from oddshot.bench.settings import RunSettings
+
 StorePath = Annotated[Path, typer.Option(metavar="FILE", help="Where finished runs are kept (SQLite).")]
-Runs = Annotated[Path, typer.Option("--store", metavar="FILE", help="A store, or a runs.csv exported from one.")]
+RunsPath = Annotated[Path, typer.Option("--store", metavar="FILE", help="A store, or a runs.csv exported from one.")]
 Protocol = Annotated[
     str, typer.Option(metavar="published|resampled", help="Rows as behind the paper's Table 1, or drawn at random.")
 ]
@@ -27,7 +34,7 @@ Device = Annotated[str, typer.Option(help="cpu, cuda, or auto: CUDA where there 
 Epochs = Annotated[int | None, typer.Option(min=1, metavar="N", help="At most so many (1000).")]
 Patience = Annotated[int | None, typer.Option(min=1, metavar="N", help="Epochs without a better validation AUC (50).")]
 Seed = Annotated[int, typer.Option(min=0, help="Other seeds give other splits.")]
-Sets = Annotated[
+Changes = Annotated[
     list[str] | None,
     typer.Option(
         "--set", metavar="NAME=VALUE", help="E.g. eigen.units=128, training.batch_size=64, sizes.query_normal=9."
@@ -43,12 +50,65 @@ Where = Annotated[
 AucName = Annotated[
     str | None, typer.Option("--auc", metavar="strict|half", help="Ties as a loss (published) or a half (resampled).")
 ]
-OneOf = Annotated[str | None, typer.Option(metavar="A,B", help="Only these.")]
+OnlyNames = Annotated[str | None, typer.Option(metavar="A,B", help="Only these.")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """The options by which `run` and `figures --run` say how runs are made."""
+
+    data_dir: str | None
+    cache_dir: str | None
+    plugins: list[Path] | None
+    engine: str
+    address: str | None
+    workers: int | None
+    device: str
+    epochs: int | None
+    patience: int | None
+    seed: int
+    changes: list[str] | None
+    quiet: bool
+
+    def load_source(self) -> "DatasetSource":
+        """Load the plugins. Returns the source of all datasets."""
+        from oddshot.bench.plugins import make_dataset_source
+
+        return make_dataset_source(self.data_dir, self.cache_dir, self.plugins or [])
+
+    def parse_datasets(self, text: str) -> tuple[str, ...]:
+        """Dataset names from a comma-separated list; `all` looks into the given folders."""
+        from oddshot.bench.parsing import parse_datasets
+
+        return parse_datasets(text, self.data_dir, self.cache_dir)
+
+    def make_settings(self, protocol: str, n_training: int | None = None) -> "RunSettings":
+        """The settings of the runs."""
+        from oddshot.bench.parsing import make_settings
+
+        return make_settings(
+            protocol,
+            self.changes or [],
+            epochs=self.epochs,
+            patience=self.patience,
+            n_training=n_training,
+            seed=self.seed,
+        )
+
+    def fill_store(
+        self, store: Path, grids: "Sequence[Grid]", retry_failed: bool = False
+    ) -> "tuple[RunCounts, list[RunRecord]]":
+        """Run what the store lacks of the grids; Ctrl-C ends the command with a line that says how to continue."""
+        from oddshot.bench.engines import make_engine
+        from oddshot.bench.runner import fill_store
+
+        engine = make_engine(self.engine, self.address, self.workers, self.device)
+        with _explain_interrupt():
+            return fill_store(store, grids, engine, device=self.device, retry_failed=retry_failed, quiet=self.quiet)
 
 
 @contextmanager
-def stoppable() -> Iterator[None]:
-    """Ctrl-C ends the bench with a line that says how to go on."""
+def _explain_interrupt() -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:

@@ -1,4 +1,4 @@
-"""`oddshot data`: the paper's datasets, what is here and how to get the rest."""
+"""`oddshot data`: list, download and show the paper's datasets."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -19,7 +19,7 @@ CacheDir = Annotated[
     Path | None,
     typer.Option("--cache-dir", metavar="DIR", help="Where fetched archives are kept (else $ODDSHOT_DATA)."),
 ]
-COLUMNS_SHOWN = 8
+MAX_COLUMNS_SHOWN = 8
 
 
 @data_app.command("list")
@@ -31,17 +31,17 @@ def list_datasets(data_dir: DataDir = None, cache_dir: CacheDir = None, json_fil
     from rich.console import Console
     from rich.table import Table
 
-    from oddshot.data.sources.catalogue import CARDS, where_is
+    from oddshot.data.sources.catalogue import CARDS, locate_dataset
 
     table = Table("dataset", "here", box=None)
     for heading in ("tasks", "normal rows", "anomalous", "attributes"):
         table.add_column(heading, justify="right")
     figures = []
     for card in CARDS.values():
-        place = where_is(card, data_dir, cache_dir)
+        path = locate_dataset(card, data_dir, cache_dir)
         counts = (max(len(card.task_names), 1), card.n_normal, card.n_anomaly, card.n_attributes)
-        table.add_row(card.name, _whereabouts(place, data_dir), *(f"{count:,}" for count in counts))
-        figures.append(_card_figures(card, place))
+        table.add_row(card.name, _location(path, data_dir), *(f"{count:,}" for count in counts))
+        figures.append(_card_figures(card, path))
     console = Console()
     console.print(table)
     n_here = sum(figure["here"] is not None for figure in figures)
@@ -66,17 +66,17 @@ def fetch(
     """
     from rich.console import Console
 
-    from oddshot.data.sources.catalogue import find_card, load_dataset, where_is
-    from oddshot.data.sources.fetch import fetch as fetch_card
+    from oddshot.data.sources.catalogue import find_card, load_dataset, locate_dataset
+    from oddshot.data.sources.fetch import fetch_dataset
 
-    cards = {card.name: card for card in map(find_card, names)}  # a mistyped name shows before the first download
+    cards = {card.name: card for card in map(find_card, names)}  # a mistyped name is reported before the first download
     console = Console(soft_wrap=True)
     for card in cards.values():
-        place = where_is(card, data_dir, cache_dir)
-        if data_dir is None or place is None or place.parent != data_dir:
-            place = fetch_card(card, cache_dir, progress=not quiet, base_url=mirror)
+        path = locate_dataset(card, data_dir, cache_dir)
+        if data_dir is None or path is None or path.parent != data_dir:
+            path = fetch_dataset(card, cache_dir, progress=not quiet, base_url=mirror)
         dataset = load_dataset(card.name, data_dir, cache_dir)
-        console.print(f"{_summary(dataset)}, from {place}", markup=False, highlight=False)
+        console.print(f"{_summary(dataset)}, from {path}", markup=False, highlight=False)
         for note in dataset.notes:
             console.print(f"  {note}", markup=False, highlight=False)
 
@@ -95,21 +95,21 @@ def show(
     """
     from rich.console import Console
 
-    from oddshot.data.sources.catalogue import find_card, load_dataset, where_is
+    from oddshot.data.sources.catalogue import find_card, load_dataset, locate_dataset
 
     card = find_card(name)
-    place = where_is(card, data_dir, cache_dir)
-    figures = _card_figures(card, place)
+    path = locate_dataset(card, data_dir, cache_dir)
+    figures = _card_figures(card, path)
     console = Console(soft_wrap=True)
     console.print(_card_table(card))
-    if place is None:
+    if path is None:
         hint = f"Not here: oddshot data fetch {card.name}, or --data-dir DIR with {card.name}.npz in it."
         console.print(hint, highlight=False)
     else:
         dataset = load_dataset(name, data_dir, cache_dir)
         figures |= _dataset_figures(dataset, rows)
         share = f"{figures['share_anomalous']:.1%} anomalous"
-        console.print(f"\n{_summary(dataset)}; {share}; read from {place}", markup=False, highlight=False)
+        console.print(f"\n{_summary(dataset)}; {share}; read from {path}", markup=False, highlight=False)
         for note in dataset.notes:
             console.print(f"  {note}", markup=False, highlight=False)
         if rows:
@@ -117,20 +117,23 @@ def show(
     write_json(json_file, figures)
 
 
-def _whereabouts(place: Path | None, data_dir: Path | None) -> str:
-    if place is None:
+def _location(path: Path | None, data_dir: Path | None) -> str:
+    """Return which folder holds a dataset, for the table."""
+    if path is None:
         return "-"
-    return "data folder" if place.parent == data_dir else "cache"
+    return "data folder" if path.parent == data_dir else "cache"
 
 
 def _summary(dataset: "Dataset") -> str:
+    """Return the title and the counts of a dataset in one line."""
     n_anomaly = int(dataset.y.sum())
     tasks = f" in {len(dataset.task_names)} tasks" if dataset.task_names else ""
     counts = f"{len(dataset.y) - n_anomaly:,} normal and {n_anomaly:,} anomalous rows{tasks}"
     return f"{dataset.card.title}: {counts}, {dataset.X.shape[1]:,} attributes"
 
 
-def _card_figures(card: "Card", place: Path | None) -> dict[str, Any]:
+def _card_figures(card: "Card", path: Path | None) -> dict[str, Any]:
+    """Return the facts of a card for --json; path: where the dataset is, None if it is not here."""
     return {
         "name": card.name,
         "title": card.title,
@@ -146,11 +149,12 @@ def _card_figures(card: "Card", place: Path | None) -> dict[str, Any]:
         "terms": card.terms,
         "citation": card.citation,
         "unverified": card.unverified,
-        "here": None if place is None else str(place),
+        "here": None if path is None else str(path),
     }
 
 
 def _dataset_figures(dataset: "Dataset", rows: int) -> dict[str, Any]:
+    """Return the counts and the first rows of a dataset for --json."""
     found = {"n_normal": int((dataset.y == 0).sum()), "n_anomaly": int((dataset.y == 1).sum())}
     return {
         "found": found | {"n_attributes": dataset.X.shape[1], "n_tasks": max(len(dataset.task_names), 1)},
@@ -163,6 +167,7 @@ def _dataset_figures(dataset: "Dataset", rows: int) -> dict[str, Any]:
 
 
 def _card_table(card: "Card") -> Any:
+    """Return a table of a card's facts."""
     from rich.table import Table
     from rich.text import Text
 
@@ -188,9 +193,10 @@ def _card_table(card: "Card") -> Any:
 
 
 def _rows_table(dataset: "Dataset", rows: int) -> Any:
+    """Return a table of the first rows and their labels."""
     from rich.table import Table
 
-    n_shown = min(COLUMNS_SHOWN, dataset.X.shape[1])
+    n_shown = min(MAX_COLUMNS_SHOWN, dataset.X.shape[1])
     more = ["..."] if dataset.X.shape[1] > n_shown else []
     table = Table("row", "label", *(str(column) for column in range(1, n_shown + 1)), *more, box=None)
     for number, (row, label) in enumerate(zip(dataset.X[:rows], dataset.y[:rows], strict=True), 1):

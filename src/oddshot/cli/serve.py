@@ -39,13 +39,13 @@ def serve(
     if workers < 1 or most_detectors < 1 or not hours_kept > 0:
         raise InputError("--workers and --most-detectors must be at least 1, and --hours-kept above 0")
     try:
-        from oddshot.service.workers import Settings, run_service
+        from oddshot.service.workers import WorkerConfig, run_service
     except ImportError as error:
         if error.name not in ("fastapi", "uvicorn"):
             raise
         raise InputError(f"oddshot serve needs {error.name}: pip install 'oddshot[app]'") from None
-    from oddshot.service.limits import Limits
+    from oddshot.service.limits import ServiceLimits
 
-    limits = Limits(most_detectors=most_detectors, seconds_kept=hours_kept * 3600)
-    settings = Settings(model, host, token, limits, store)
-    run_service(settings, port, workers, lambda url: typer.echo(f"listening on {url}"))
+    limits = ServiceLimits(max_cached_detectors=most_detectors, time_to_live_seconds=hours_kept * 3600)
+    config = WorkerConfig(model, host, token, limits, store)
+    run_service(config, port, workers, lambda url: typer.echo(f"listening on {url}"))

@@ -1,1 +1,1 @@
-"""A file becomes tasks, tasks become episodes. NumPy only, no torch."""
+"""Read files as tasks, encode their columns as numbers, and draw episodes from tasks. NumPy and Arrow, no torch."""

@@ -13,10 +13,28 @@ NORMAL, ANOMALY, UNLABELLED = 0, 1, -1
 
 @dataclass(frozen=True)
 class Task:
-    """Rows of one task and their labels.
+    """The rows of one task and their labels.
 
-    name: how messages call it. X: [n, M], an array of numbers or a table (pandas, polars, Arrow) with named columns of
-    any kind. y: [n], 1 = anomaly, 0 = normal, -1 = unlabelled.
+    Parameters
+    ----------
+    name : str
+        The name of the task in messages.
+    X : array or table of shape (n, M)
+        An array of numbers, or a pandas, polars or Arrow table whose named columns may be of any kind.
+    y : array-like of shape (n,)
+        1 for an anomaly, 0 for a normal row, -1 for an unlabelled row; stored as int8.
+
+    Raises
+    ------
+    InputError
+        If the number of labels is not that of the rows, or a label is not 1, 0 or -1.
+
+    Examples
+    --------
+    >>> from oddshot import Task
+    >>> task = Task("press 1", [[0.1], [0.2], [9.0]], [0, -1, 1])
+    >>> task.y
+    array([ 0, -1,  1], dtype=int8)
     """
 
     name: str
@@ -27,8 +45,9 @@ class Task:
         y = np.asarray(self.y)
         if y.ndim != 1 or len(y) != len(self.X):
             raise InputError(f"task {self.name!r}: {len(self.X)} rows but labels of shape {y.shape}")
-        if not np.isin(y, (NORMAL, ANOMALY, UNLABELLED)).all():
-            wrong = y[~np.isin(y, (NORMAL, ANOMALY, UNLABELLED))][0]
+        is_label = np.isin(y, (NORMAL, ANOMALY, UNLABELLED))
+        if not is_label.all():
+            wrong = y[~is_label][0]
             raise InputError(
                 f"task {self.name!r}: label {wrong!r}; labels are 1 (anomaly), 0 (normal), -1 (unlabelled)"
             )

@@ -110,6 +110,10 @@ class Eigen(Represented):
         offset = (w * self.center[:, None]).sum(-1, keepdim=True)
         return Distance(self.phi, r, self._fold(w), offset)
 
+    def embed_rows(self, score: Score, x: Tensor) -> Tensor:
+        """Rows in the embedded space of an adapted task, relative to the centre (Fig. 2b): [R, T, N, units]."""
+        return self.embed(x, score.representation)
+
     def eta(self) -> Tensor:
         """η: [R, 1], above its floor."""
         eta: Tensor = self.config.eta_floor + self.log_eta.exp()

@@ -34,13 +34,18 @@ def plugin_methods() -> list[str]:
 
 
 def register_method(method: Any) -> Any:
-    """Add a method of one's own to the registry, under its `name`. Usable as a class decorator.
+    """Register a method under its `name`. Usable as a class decorator.
+
+    A registered method can be given by name to `oddshot.meta_train`, and `oddshot.load_model` reads models that were
+    trained with it. The commands of `oddshot bench` execute files given as `--plugin`, which call this function; the
+    other commands have no such option and know the methods of this package only.
 
     Parameters
     ----------
     method : type
-        A subclass of `oddshot.methods.contract.Method` with a `name` of lower-case letters, digits and _. A method
-        with parameters is trained over many tasks; one without only adapts.
+        A subclass of `oddshot.methods.contract.Method` with a `name` of lower-case letters, digits and underscores,
+        and a `config_type`, a frozen dataclass of hyperparameters. A method with parameters is trained over many
+        tasks; one without only adapts to each.
 
     Returns
     -------
@@ -50,7 +55,30 @@ def register_method(method: Any) -> Any:
     Raises
     ------
     InputError
-        If it is no such class, or its name is one of this package's own methods.
+        If `method` is no such class, or its name is malformed or taken by a method of this package.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> from oddshot.bench import register_method
+    >>> from oddshot.methods import find_method
+    >>> from oddshot.methods.contract import Method
+    >>> @dataclass(frozen=True)
+    ... class CentroidConfig:
+    ...     power: float = 2.0
+    >>> @register_method
+    ... class Centroid(Method):
+    ...     name = "centroid"
+    ...     config_type = CentroidConfig
+    ...
+    ...     def __init__(self, n_attributes, config, replicas=1):
+    ...         super().__init__(n_attributes, config, replicas)
+    ...
+    ...     def adapt(self, support):
+    ...         center = support.normal.mean(dim=2, keepdim=True)
+    ...         return lambda x: (x - center).double().abs().pow(self.config.power).sum(-1)
+    >>> find_method("centroid") is Centroid
+    True
     """
     if not (isinstance(method, type) and issubclass(method, Method)):
         raise InputError(

@@ -141,6 +141,11 @@ class Relative(Eigen):
         describe = self.describer(support, None)
         super().fix_center(_described_support(describe), describe(normal))
 
+    def embed_rows(self, score: Score, x: Tensor) -> Tensor:
+        """The same for rows that are described first."""
+        assert isinstance(score, RelativeScore)
+        return self.embed(score.describe(x), score.representation)
+
     def describer(self, support: LabelledRows, unlabelled: Tensor | None) -> Describer:
         """What describes the rows of these tasks."""
         normal, anomaly = (part.clamp(-MAX_ABS_VALUE, MAX_ABS_VALUE) for part in support)

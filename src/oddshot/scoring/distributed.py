@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oddshot.adapted.task import AdaptedTask
-from oddshot.errors import InputError, OddshotError
+from oddshot.errors import CapacityError, OddshotError
 from oddshot.scoring.cluster import connect, find_ray
 from oddshot.scoring.streaming import FileChunk, score_chunks, score_table
 
@@ -59,7 +59,7 @@ class RayScoring:
         try:
             result: FileScores = self._ray.get(reference)
         except self._ray.exceptions.RayError as error:
-            raise InputError(
+            raise CapacityError(
                 f"{file}: not scored, its workers were lost ({type(error).__name__}; out of memory?)"
             ) from error
         for notice in result.notices:

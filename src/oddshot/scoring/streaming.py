@@ -66,7 +66,7 @@ def score_here(task: AdaptedTask, files: Sequence[Path]) -> Iterator[FileChunk]:
 def score_chunks(task: AdaptedTask, file: str) -> Iterator[NDArray[np.float64]]:
     """The scores of a file's rows, a chunk at a time."""
     first = 1
-    for chunk in stream_table(file, columns=task.encoding.kinds):
+    for chunk in stream_table(file, kinds=task.encoding.kinds):
         scores = task.score_encoded(task.encode(chunk, file, first))
         first += len(scores)
         yield scores

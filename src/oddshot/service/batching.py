@@ -1,86 +1,100 @@
-"""Rows that arrive at the same time for the same detector are scored together."""
+"""Micro-batching: rows that arrive at the same time for the same detector are scored in one call."""
 
 import asyncio
 import time
 from collections.abc import Sequence
 from concurrent.futures import Executor
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from oddshot.service.adapted import Adapted
+from oddshot.service.cache import CachedDetector
 from oddshot.service.metrics import Metrics
 
-LOOP_SECONDS = 0.04  # that scoring may keep the event loop: threads that take turns with it need far longer
-FEW_ROWS = 64  # below, the number of rows hardly matters
+MAX_EVENT_LOOP_SECONDS = 0.04  # longer batches are scored in a thread, which costs several times as much for short ones
+MIN_ROWS_FOR_TIMING = 64  # a call for fewer rows takes as long as for this many
 
-Scores = NDArray[np.float64]
-Part = tuple[NDArray[np.float32], "asyncio.Future[Scores]"]
+FloatArray = NDArray[np.float64]
 
 
-class Together:
-    """Collects rows until the loop has seen all requests that are ready, then scores them in one call.
+class PendingRows(NamedTuple):
+    """The encoded rows of one request, [n, attributes], and the future of their scores, [n]."""
 
-    What is expected to take long is scored by a thread; rows that arrive meanwhile wait for the detector's next call.
+    rows: NDArray[np.float32]
+    scores: "asyncio.Future[FloatArray]"
+
+
+class MicroBatcher:
+    """Collects rows until the event loop has handled all requests that are ready, then scores them in one call.
+
+    Batches that are expected to take long are scored in a thread. Rows that arrive for the same detector meanwhile
+    form its next batch.
     """
 
     def __init__(self, metrics: Metrics, threads: Executor) -> None:
         self._metrics, self._threads = metrics, threads
-        self._waiting: dict[Adapted, list[Part]] = {}
-        self._busy: set[Adapted] = set()
+        self._pending: dict[CachedDetector, list[PendingRows]] = {}
+        self._scored_in_threads: set[CachedDetector] = set()
 
-    async def score(self, adapted: Adapted, rows: NDArray[np.float32]) -> Scores:
-        """[n, attributes] -> [n]."""
+    async def score(self, cached: CachedDetector, rows: NDArray[np.float32]) -> FloatArray:
+        """Score encoded rows: [n, attributes] -> [n]."""
         loop = asyncio.get_running_loop()
-        waiting = self._waiting.setdefault(adapted, [])
-        if not waiting and adapted not in self._busy:
-            loop.call_soon(self._flush, adapted)
-        future: asyncio.Future[Scores] = loop.create_future()
-        waiting.append((rows, future))
-        return await future
+        batch = self._pending.setdefault(cached, [])
+        if not batch and cached not in self._scored_in_threads:
+            loop.call_soon(self._score_pending, cached)
+        scores: asyncio.Future[FloatArray] = loop.create_future()
+        batch.append(PendingRows(rows, scores))
+        return await scores
 
-    def _flush(self, adapted: Adapted) -> None:
-        parts = self._waiting.pop(adapted)
+    def _score_pending(self, cached: CachedDetector) -> None:
+        """Score the pending batch of a detector, at once or in a thread."""
+        batch = self._pending.pop(cached)
         self._metrics.add("scoring_calls")
-        if adapted.seconds_a_row * max(sum(len(rows) for rows, _ in parts), FEW_ROWS) <= LOOP_SECONDS:
+        n_rows = sum(len(pending.rows) for pending in batch)
+        if cached.seconds_per_row * max(n_rows, MIN_ROWS_FOR_TIMING) <= MAX_EVENT_LOOP_SECONDS:
             try:
-                _answer(parts, _score(adapted, parts))
+                _set_scores(batch, _score_batch(cached, batch))
             except Exception as error:
-                _fail(parts, error)
+                _set_error(batch, error)
             return
-        self._busy.add(adapted)
-        scored = asyncio.get_running_loop().run_in_executor(self._threads, _score, adapted, parts)
-        scored.add_done_callback(lambda done: self._finish(adapted, parts, done))
+        self._scored_in_threads.add(cached)
+        result = asyncio.get_running_loop().run_in_executor(self._threads, _score_batch, cached, batch)
+        result.add_done_callback(lambda done: self._finish(cached, batch, done))
 
-    def _finish(self, adapted: Adapted, parts: Sequence[Part], done: "asyncio.Future[Scores]") -> None:
-        self._busy.discard(adapted)
+    def _finish(self, cached: CachedDetector, batch: Sequence[PendingRows], done: "asyncio.Future[FloatArray]") -> None:
+        """Hand out the scores of a batch that a thread has scored, and start the next batch of its detector."""
+        self._scored_in_threads.discard(cached)
         error = done.exception()
         if error is None:
-            _answer(parts, done.result())
+            _set_scores(batch, done.result())
         else:
-            _fail(parts, error)
-        if adapted in self._waiting:
-            self._flush(adapted)
+            _set_error(batch, error)
+        if cached in self._pending:
+            self._score_pending(cached)
 
 
-def _score(adapted: Adapted, parts: Sequence[Part]) -> Scores:
-    rows = parts[0][0] if len(parts) == 1 else np.concatenate([rows for rows, _ in parts])
-    started = time.thread_time()  # its own work, without waiting for other threads
-    scores = adapted.detector.score_encoded(rows)
-    spent = (time.thread_time() - started) / max(len(rows), FEW_ROWS)
-    adapted.seconds_a_row = (adapted.seconds_a_row + spent) / 2
+def _score_batch(cached: CachedDetector, batch: Sequence[PendingRows]) -> FloatArray:
+    """Score the rows of all requests of a batch in one call, and update the time per row."""
+    rows = batch[0].rows if len(batch) == 1 else np.concatenate([pending.rows for pending in batch])
+    started = time.thread_time()  # CPU time of this thread, without waiting for others
+    scores = cached.task.score_encoded(rows)
+    seconds_per_row = (time.thread_time() - started) / max(len(rows), MIN_ROWS_FOR_TIMING)
+    cached.seconds_per_row = (cached.seconds_per_row + seconds_per_row) / 2
     return scores
 
 
-def _answer(parts: Sequence[Part], scores: Scores) -> None:
+def _set_scores(batch: Sequence[PendingRows], scores: FloatArray) -> None:
+    """Give each request its part of the scores of the batch."""
     start = 0
-    for rows, future in parts:
-        if not future.done():  # cancelled
-            future.set_result(scores[start : start + len(rows)])
-        start += len(rows)
+    for pending in batch:
+        stop = start + len(pending.rows)
+        if not pending.scores.done():  # it is when the request was cancelled
+            pending.scores.set_result(scores[start:stop])
+        start = stop
 
 
-def _fail(parts: Sequence[Part], error: BaseException) -> None:
-    for _, future in parts:
-        if not future.done():
-            future.set_exception(error)
+def _set_error(batch: Sequence[PendingRows], error: BaseException) -> None:
+    for pending in batch:
+        if not pending.scores.done():
+            pending.scores.set_exception(error)

@@ -1,17 +1,20 @@
-"""The service's description in OpenAPI, with examples that work as they stand."""
+"""The OpenAPI document of the service, with examples that can be sent as they are.
+
+Every route of routes.py has an entry under "paths" in `openapi_document`; a test compares the two.
+"""
 
 from typing import Any
 
 import oddshot
 from oddshot.decisions.calibration import RATES
-from oddshot.service.limits import Limits
+from oddshot.service.limits import ServiceLimits
 from oddshot.service.requests import ARROW, JSON
 
 Schema = dict[str, Any]
 
 _CELL: Schema = {"type": ["number", "string", "boolean", "null"], "description": "null is a missing value"}
-_BY_NAME: Schema = {"type": "object", "additionalProperties": _CELL, "minProperties": 1}
-_IN_ORDER: Schema = {"type": "array", "items": _CELL, "minItems": 1}
+_ROW_AS_OBJECT: Schema = {"type": "object", "additionalProperties": _CELL, "minProperties": 1}
+_ROW_AS_LIST: Schema = {"type": "array", "items": _CELL, "minItems": 1}
 _LABELS: Schema = {
     "type": "array",
     "minItems": 1,
@@ -26,7 +29,7 @@ _RATE: Schema = {
 }
 _ID: Schema = {"type": "string", "description": "Of a detector, as /v1/adapt gave it."}
 
-SUPPORT = {
+EXAMPLE_SUPPORT = {
     "rows": [
         {"temperature": 20.1, "speed": 1.0, "mode": "run"},
         {"temperature": 20.4, "speed": 1.1, "mode": "run"},
@@ -37,25 +40,27 @@ SUPPORT = {
     ],
     "labels": [0, 0, 0, 0, 0, 1],
 }
-IN_ORDER = {
+EXAMPLE_SUPPORT_OF_LISTS = {
     "columns": ["temperature", "speed"],
     "rows": [[20.1, 1.0], [20.4, 1.1], [19.8, None], [35.0, 1.0]],
     "labels": [0, 0, -1, 1],
 }
-ROWS = [{"temperature": 20.0, "speed": 1.0, "mode": "run"}, {"temperature": 41.0, "speed": 1.0, "mode": "run"}]
+EXAMPLE_ROWS = [{"temperature": 20.0, "speed": 1.0, "mode": "run"}, {"temperature": 41.0, "speed": 1.0, "mode": "run"}]
 
 
-def describe(description: str, limits: Limits, needs_token: bool) -> Schema:
-    """The whole document."""
+def openapi_document(description: str, limits: ServiceLimits, needs_token: bool) -> Schema:
+    """The whole document. needs_token: whether clients must send a bearer token."""
     document: Schema = {
         "openapi": "3.1.0",
         "info": {"title": "oddshot", "version": oddshot.__version__, "description": description},
         "paths": {
-            "/v1/adapt": {"post": _adapt(limits)},
-            "/v1/score": {"post": _score(limits)},
-            "/v1/model": {"get": _get("What the model is, and the limits", {"type": "object"}, "model")},
-            "/healthz": {"get": _get("Whether the service answers", _object({"status": {"const": "ok"}}), "health")},
-            "/metrics": {"get": _get("Counters for Prometheus", {"type": "string"}, "metrics", "text/plain")},
+            "/v1/adapt": {"post": _adapt_operation(limits)},
+            "/v1/score": {"post": _score_operation(limits)},
+            "/v1/model": {"get": _get_operation("What the model is, and the limits", {"type": "object"}, "model")},
+            "/healthz": {
+                "get": _get_operation("Whether the service answers", _object({"status": {"const": "ok"}}), "health")
+            },
+            "/metrics": {"get": _get_operation("Counters for Prometheus", {"type": "string"}, "metrics", "text/plain")},
         },
         "components": {"schemas": {"Error": _object({"error": {"type": "string"}})}},
     }
@@ -66,8 +71,8 @@ def describe(description: str, limits: Limits, needs_token: bool) -> Schema:
     return document
 
 
-def _adapt(limits: Limits) -> Schema:
-    examples = {"by name": {"value": SUPPORT}, "in order": {"value": IN_ORDER}}
+def _adapt_operation(limits: ServiceLimits) -> Schema:
+    examples = {"by name": {"value": EXAMPLE_SUPPORT}, "in order": {"value": EXAMPLE_SUPPORT_OF_LISTS}}
     summary: Schema = _object(
         {
             "id": _ID,
@@ -91,14 +96,14 @@ def _adapt(limits: Limits) -> Schema:
             _parameter("label", {"type": "string"}, "Arrow only: the column of labels; without it, `label`."),
             _parameter("false_positive_rate", _RATE, "Arrow only."),
         ],
-        "requestBody": _body({"anyOf": _supports(limits)}, examples),
-        "responses": _responses(summary, {JSON: summary}),
+        "requestBody": _body({"anyOf": _support_schemas(limits)}, examples),
+        "responses": _responses({JSON: summary}),
     }
 
 
-def _score(limits: Limits) -> Schema:
-    given: list[Schema] = [{"id": _ID}, {"support": {"anyOf": _supports(limits)}}]
-    forms = [_object({**one, **form}) for one in given for form in _forms(limits)]
+def _score_operation(limits: ServiceLimits) -> Schema:
+    detectors: list[Schema] = [{"id": _ID}, {"support": {"anyOf": _support_schemas(limits)}}]
+    requests = [_object({**detector, **rows}) for detector in detectors for rows in _row_schemas(limits)]
     scores = _object(
         {
             "id": _ID,
@@ -117,29 +122,31 @@ def _score(limits: Limits) -> Schema:
             _parameter("label", {"type": "string"}, "Arrow only: the column with the labels of some rows."),
             _parameter("false_positive_rate", _RATE, "Arrow only, with label."),
         ],
-        "requestBody": _body({"anyOf": forms}, {"support inline": {"value": {"support": SUPPORT, "rows": ROWS}}}),
-        "responses": _responses(scores, {JSON: scores, ARROW: None}),
+        "requestBody": _body(
+            {"anyOf": requests}, {"support inline": {"value": {"support": EXAMPLE_SUPPORT, "rows": EXAMPLE_ROWS}}}
+        ),
+        "responses": _responses({JSON: scores, ARROW: None}),
     }
 
 
-def _supports(limits: Limits) -> list[Schema]:
+def _support_schemas(limits: ServiceLimits) -> list[Schema]:
     return [
-        _object({**form, "labels": _LABELS}, {"false_positive_rate": {**_RATE, "type": ["number", "null"]}})
-        for form in _forms(limits)
+        _object({**rows, "labels": _LABELS}, {"false_positive_rate": {**_RATE, "type": ["number", "null"]}})
+        for rows in _row_schemas(limits)
     ]
 
 
-def _forms(limits: Limits) -> list[Schema]:
-    """Rows as objects, or as lists with the names beside them."""
-    rows = {"type": "array", "minItems": 1, "maxItems": limits.most_rows}
+def _row_schemas(limits: ServiceLimits) -> list[Schema]:
+    """The two ways to send rows: as objects, or as lists together with a list of column names."""
+    rows = {"type": "array", "minItems": 1, "maxItems": limits.max_rows}
     names = {
         "type": "array",
         "items": {"type": "string"},
         "minItems": 1,
-        "maxItems": limits.most_columns,
+        "maxItems": limits.max_columns,
         "uniqueItems": True,
     }
-    return [{"rows": {**rows, "items": _BY_NAME}}, {"columns": names, "rows": {**rows, "items": _IN_ORDER}}]
+    return [{"rows": {**rows, "items": _ROW_AS_OBJECT}}, {"columns": names, "rows": {**rows, "items": _ROW_AS_LIST}}]
 
 
 def _object(required: dict[str, Schema], optional: dict[str, Schema] | None = None) -> Schema:
@@ -155,16 +162,17 @@ def _body(schema: Schema, examples: Schema) -> Schema:
     return {"required": True, "content": {JSON: {"schema": schema, "examples": examples}, ARROW: {}}}
 
 
-def _get(summary: str, schema: Schema, name: str, kind: str = JSON) -> Schema:
-    return {"operationId": name, "summary": summary, "responses": _responses(schema, {kind: schema})}
+def _get_operation(summary: str, schema: Schema, operation_id: str, media_type: str = JSON) -> Schema:
+    return {"operationId": operation_id, "summary": summary, "responses": _responses({media_type: schema})}
 
 
-def _responses(schema: Schema, content: dict[str, Schema | None]) -> Schema:
+def _responses(schemas: dict[str, Schema | None]) -> Schema:
+    """The responses of an operation. schemas: by media type; None where the content is not JSON."""
     error = {JSON: {"schema": {"$ref": "#/components/schemas/Error"}}}
     return {
         "200": {
             "description": "Done",
-            "content": {kind: {} if one is None else {"schema": one} for kind, one in content.items()},
+            "content": {kind: {} if schema is None else {"schema": schema} for kind, schema in schemas.items()},
         },
         "4XX": {"description": "A mistake in the request, in one sentence", "content": error},
     }

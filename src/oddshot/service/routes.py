@@ -1,130 +1,121 @@
-"""The HTTP face of the service."""
+"""All routes of the REST service.
+
+To add a route: write its function in `_add_detector_routes` or `_add_information_routes` below, describe it under
+"paths" in `openapi.openapi_document`, and test it in tests/service (test_openapi.py fails for a route that is not
+described, and sends requests made from the description to every route that is).
+"""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import TypeVar
 
-import numpy as np
-import pyarrow as pa
 from fastapi import FastAPI, Request, Response
-from numpy.typing import NDArray
 from starlette.exceptions import HTTPException
 
 from oddshot.data.tables.ipc import to_ipc
-from oddshot.service.adapted import Adapted
-from oddshot.service.engine import Engine
-from oddshot.service.limits import Limits
-from oddshot.service.metrics import MEDIA_TYPE, Exchange
-from oddshot.service.openapi import describe
-from oddshot.service.requests import ARROW, Wanted, media_type, read_adapt, read_score
-from oddshot.service.store import Store, StoreError
+from oddshot.service.cache import CachedDetector
+from oddshot.service.detector_service import DetectorService
+from oddshot.service.limits import ServiceLimits
+from oddshot.service.metrics import MEDIA_TYPE, MetricsFolder
+from oddshot.service.openapi import openapi_document
+from oddshot.service.requests import ARROW, parse_adapt_request, parse_media_type, parse_score_request
+from oddshot.service.store import DetectorStore, StoreError
 from oddshot.storage.model_file import Model
-from oddshot.web.answers import JsonAnswer, refuse
+from oddshot.web.responses import JsonResponse, error_response
+from oddshot.web.security import AccessRules
 from oddshot.web.serving import build_app
 
 DESCRIPTION = "Finds anomalies in a new task from a handful of labels: adapt to its support, then score its rows."
-FEW_BYTES = 1 << 18  # of a body that is read in the event loop
-AT_ONCE = 8  # bodies of the largest size that may be under way
+MAX_BYTES_PARSED_IN_EVENT_LOOP = 1 << 18  # larger bodies are parsed in a thread
+MAX_CONCURRENT_BODIES = 8  # of the largest size: together they limit the memory for requests
+
+T = TypeVar("T")
 
 
 def build_service(
     model: Model,
     host: str = "127.0.0.1",
     token: str | None = None,
-    limits: Limits | None = None,
-    store: Store | None = None,
-    exchange: Exchange | None = None,
+    limits: ServiceLimits | None = None,
+    store: DetectorStore | None = None,
+    metrics_folder: MetricsFolder | None = None,
 ) -> FastAPI:
-    """The service as an application. The store is closed with it. exchange: with other workers."""
-    limits = limits or Limits()
-    engine = Engine(model, limits, store, exchange)
+    """Build the service as an application, which closes the store when it stops.
+
+    metrics_folder: shared with other workers on the same address.
+    """
+    limits = limits or ServiceLimits()
+    service = DetectorService(model, limits, store, metrics_folder)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        telling = asyncio.create_task(engine.tell_metrics())
+        publishing = asyncio.create_task(service.publish_metrics())
         yield
-        telling.cancel()
-        engine.close()
+        publishing.cancel()
+        service.close()
 
     app = build_app(
-        "oddshot",
         DESCRIPTION,
-        host=host,
-        token=token,
-        most_bytes=limits.most_bytes,
-        most_at_once=AT_ONCE * limits.most_bytes,
-        open_paths=("/healthz",),
-        on_request=engine.metrics.on_request,
+        AccessRules(host, token, open_paths=("/healthz",)),
+        max_body_bytes=limits.max_body_bytes,
+        max_total_body_bytes=MAX_CONCURRENT_BODIES * limits.max_body_bytes,
+        on_request=service.metrics.on_request,
         lifespan=lifespan,
     )
-    document = describe(DESCRIPTION, limits, needs_token=token is not None)
+    document = openapi_document(DESCRIPTION, limits, needs_token=token is not None)
     app.openapi = lambda: document  # type: ignore[method-assign]
-    _add_work(app, engine)
-    _add_facts(app, engine)
+    _add_detector_routes(app, service)
+    _add_information_routes(app, service)
     return app
 
 
-def _add_work(app: FastAPI, engine: Engine) -> None:
-    async def read(request: Request, reader: Any) -> Any:
-        kind, query = media_type(request.headers.get("content-type")), dict(request.query_params)
-        body = await request.body()
-        if len(body) <= FEW_BYTES:
-            return reader(body, kind, query, engine.limits)
-        return await engine.in_thread(lambda: reader(body, kind, query, engine.limits))
+def _add_detector_routes(app: FastAPI, service: DetectorService) -> None:
+    """Routes that adapt detectors and score rows."""
+
+    async def parse(request: Request, parser: Callable[[bytes, str, Mapping[str, str], ServiceLimits], T]) -> T:
+        media_type = parse_media_type(request.headers.get("content-type"))
+        query, body = dict(request.query_params), await request.body()
+        if len(body) <= MAX_BYTES_PARSED_IN_EVENT_LOOP:
+            return parser(body, media_type, query, service.limits)
+        return await service.run_in_thread(lambda: parser(body, media_type, query, service.limits))
 
     @app.post("/v1/adapt")
     async def adapt(request: Request) -> Response:
-        support = await read(request, read_adapt)
-        return JsonAnswer((await engine.adapt(support, keep=True)).summary)
+        support = await parse(request, parse_adapt_request)
+        return JsonResponse((await service.adapt(support, store=True)).summary)
 
     @app.post("/v1/score")
     async def score(request: Request) -> Response:
-        wanted: Wanted = await read(request, read_score)
-        if wanted.support is not None:
-            adapted: Adapted | None = await engine.adapt(wanted.support, keep=False)
+        parsed = await parse(request, parse_score_request)
+        cached: CachedDetector | None
+        if parsed.support is not None:
+            cached = await service.adapt(parsed.support, store=False)
         else:
-            adapted = await engine.find(wanted.name or "")
-        if adapted is None:
+            cached = await service.find(parsed.detector_id or "")
+        if cached is None:
             raise HTTPException(404, "no detector has this id; it was not adapted here, or has expired: adapt again")
-        scores = await engine.score(adapted, wanted.rows)
+        scored = cached.task.decide(await service.score(cached, parsed.rows))
         if ARROW in request.headers.get("accept", ""):
-            return Response(to_ipc(_table(adapted, scores)), media_type=ARROW)
-        return JsonAnswer(_content(adapted, scores))
+            return Response(to_ipc(scored.to_table()), media_type=ARROW)
+        return JsonResponse({"id": cached.id, "threshold": cached.task.threshold, **scored.to_lists()})
 
     @app.exception_handler(StoreError)
-    async def of_store(_: Request, error: StoreError) -> Response:
-        return refuse(503, f"the store cannot be used now: {error}", {"retry-after": "5"})
+    async def on_store_error(_: Request, error: StoreError) -> Response:
+        return error_response(503, f"the store cannot be used now: {error}", {"retry-after": "5"})
 
 
-def _add_facts(app: FastAPI, engine: Engine) -> None:
+def _add_information_routes(app: FastAPI, service: DetectorService) -> None:
+    """Routes that describe the model and the state of the service."""
+
     @app.get("/v1/model")
     async def model() -> Response:
-        return JsonAnswer({"version": app.version, **engine.facts()})
+        return JsonResponse({"version": app.version, **service.describe_model()})
 
     @app.get("/healthz")
     async def health() -> Response:
-        return JsonAnswer({"status": "ok"})
+        return JsonResponse({"status": "ok"})
 
     @app.get("/metrics")
     async def metrics() -> Response:
-        return Response(engine.metrics_text(), media_type=MEDIA_TYPE)
-
-
-def _content(adapted: Adapted, scores: NDArray[np.float64]) -> dict[str, Any]:
-    probability = adapted.detector.probability_of(scores)
-    return {
-        "id": adapted.name,
-        "threshold": adapted.detector.threshold_,
-        "scores": scores.tolist(),
-        "probabilities": None if probability is None else probability.tolist(),
-        "anomalies": (scores > adapted.detector.threshold_).astype(int).tolist(),
-    }
-
-
-def _table(adapted: Adapted, scores: NDArray[np.float64]) -> Any:
-    """score, probability (null without a calibration) and anomaly of each row."""
-    probability = adapted.detector.probability_of(scores)
-    known = pa.nulls(len(scores), pa.float64()) if probability is None else pa.array(probability)
-    decided = pa.array((scores > adapted.detector.threshold_).astype(np.int8))
-    return pa.table({"score": pa.array(scores), "probability": known, "anomaly": decided})
+        return Response(service.metrics_text(), media_type=MEDIA_TYPE)

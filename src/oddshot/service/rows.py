@@ -1,4 +1,4 @@
-"""Rows as a request brings them, JSON or Arrow: as a matrix where all cells are numbers, else as a table."""
+"""Rows of a request, JSON or Arrow, as a matrix where all cells are numbers, otherwise as a table."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,20 +9,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from oddshot.data.tables.frames import as_table, check_names
+from oddshot.data.tables.column_names import check_unique_names
+from oddshot.data.tables.conversion import as_table
 from oddshot.errors import InputError
-from oddshot.service.limits import Limits
+from oddshot.service.limits import ServiceLimits
 
-_CELLS = {float, int, str, bool, type(None)}
-_NUMBERS = frozenset(
+_CELL_TYPES = {float, int, str, bool, type(None)}
+_NUMBER_TYPES = frozenset(
     {pa.float64(), pa.float32(), pa.int64(), pa.int32(), pa.int16(), pa.int8(), pa.uint8(), pa.uint16()}
 )
-_SPREAD_OUT = 2**28  # bytes that a dictionary's values may take, written out
+_MAX_DECODED_BYTES = 2**28  # of dictionary-encoded text with the value repeated in every row
 
 
 @dataclass(frozen=True)
 class JsonRows:
-    """n rows with cells of plain types. cells: n lists of len(names)."""
+    """n rows of a JSON body. cells: n lists of len(names) numbers, strings, booleans or None."""
 
     names: tuple[str, ...]
     cells: list[list[Any]]
@@ -31,20 +32,20 @@ class JsonRows:
         return len(self.cells)
 
     def matrix(self, names: Sequence[str]) -> NDArray[Any] | None:
-        """These columns as numbers, [n, len(names)]; None where a cell is something else or missing."""
-        found = np.array(self.cells) if _all_numbers(self.cells) else None
-        if found is None or found.dtype.kind not in "fiu":
+        """The named columns as numbers, [n, len(names)]; None if any cell is missing or not a number."""
+        matrix = np.array(self.cells) if _all_numbers(self.cells) else None
+        if matrix is None or matrix.dtype.kind not in "fiu":
             return None
-        return found if tuple(names) == self.names else found[:, [self.names.index(name) for name in names]]
+        return matrix if tuple(names) == self.names else matrix[:, [self.names.index(name) for name in names]]
 
     def table(self) -> Any:
-        """All columns as an Arrow table; a column of mixed cells is text."""
+        """All columns as an Arrow table; a column of mixed types becomes text."""
         return as_table(dict(zip(self.names, map(list, zip(*self.cells, strict=True)), strict=True)))
 
 
 @dataclass(frozen=True)
 class ArrowRows:
-    """n rows as an Arrow table, of types that have one value a cell."""
+    """n rows of an Arrow body. content: an Arrow table without nested or binary columns."""
 
     content: Any
     names: tuple[str, ...]
@@ -53,67 +54,73 @@ class ArrowRows:
         return int(self.content.num_rows)
 
     def matrix(self, names: Sequence[str]) -> NDArray[Any] | None:
-        """These columns as numbers, [n, len(names)]; None where one holds something else or misses values."""
+        """The named columns as numbers, [n, len(names)]; None if any has missing values or another type."""
         table = self.content if tuple(names) == self.names else self.content.select(list(names))
         columns = table.columns
-        if not _NUMBERS.issuperset(table.schema.types) or any(column.null_count for column in columns):
+        if not _NUMBER_TYPES.issuperset(table.schema.types) or any(column.null_count for column in columns):
             return None
         return np.column_stack([column.to_numpy() for column in columns])
 
     def table(self) -> Any:
-        """The table itself."""
+        """All columns as an Arrow table."""
         return self.content
 
 
-Rows = JsonRows | ArrowRows
+RequestRows = JsonRows | ArrowRows
 
 
-def rows_from_json(rows: Any, columns: Any, limits: Limits, where: str) -> JsonRows:
-    """rows: objects with the same names, or with columns, a list of names, lists as long as that."""
+def rows_from_json(rows: Any, columns: Any, limits: ServiceLimits, where: str) -> JsonRows:
+    """Check the rows of a JSON body.
+
+    rows: a list of objects with the same keys; or, where columns is a list of names, of lists of that length.
+    where: the field of the request, for messages.
+    """
     if not isinstance(rows, list):
-        raise InputError(f"{where}: {_kind(rows)}; expected a list of rows")
+        raise InputError(f"{where}: {_type_name(rows)}; expected a list of rows")
     if columns is not None:
         if not isinstance(columns, list) or not all(isinstance(name, str) for name in columns):
             raise InputError(f"{where}: columns is not a list of names")
         names, cells = tuple(columns), rows
-        check_names(names, where)
+        check_unique_names(names, where)
     else:
         names = tuple(rows[0]) if rows and isinstance(rows[0], dict) else ()
-        cells = [_by_name(row, names, number, where) for number, row in enumerate(rows, 1)]
+        cells = [_cells_of_object(row, names, number, where) for number, row in enumerate(rows, 1)]
     limits.check_rows(len(cells), len(names), where)
     for number, row in enumerate(cells, 1):
         if not isinstance(row, list):
-            raise InputError(f"{where}: row {number} is {_kind(row)}; expected a list of cells, one for each column")
+            raise InputError(
+                f"{where}: row {number} is {_type_name(row)}; expected a list of cells, one for each column"
+            )
         if len(row) != len(names):
             raise InputError(f"{where}: row {number} has {len(row)} cells; there are {len(names)} columns")
-        if not _CELLS.issuperset(map(type, row)):
-            raise _no_cell(row, names, number, where)
+        if not _CELL_TYPES.issuperset(map(type, row)):
+            raise _cell_error(row, names, number, where)
     return JsonRows(names, cells)
 
 
-def rows_from_arrow(table: Any, limits: Limits, where: str) -> ArrowRows:
-    """A table that was read, its columns of plain types."""
+def rows_from_arrow(table: Any, limits: ServiceLimits, where: str) -> ArrowRows:
+    """Check the table of an Arrow body. where: the field of the request, for messages."""
     limits.check_rows(table.num_rows, table.num_columns, where)
     names = tuple(table.column_names)
-    check_names(names, where)
-    if _NUMBERS.issuperset(table.schema.types):
+    check_unique_names(names, where)
+    if _NUMBER_TYPES.issuperset(table.schema.types):
         return ArrowRows(table, names)
-    room = _SPREAD_OUT
+    n_decoded_bytes = 0
     for name, column in zip(names, table.columns, strict=True):
         kind = column.type
         if pa.types.is_dictionary(kind):
             kind = kind.value_type
-            room -= _spread_out(column)
+            n_decoded_bytes += _decoded_bytes(column)
         if pa.types.is_nested(kind) or _is_binary(kind) or isinstance(kind, pa.BaseExtensionType):
             raise InputError(f"{where}: column {name!r} holds {str(kind)[:60]} values; expected numbers, text or dates")
-    if room < 0:
-        raise InputError(f"{where}: text that takes more than {_SPREAD_OUT // 2**20} MiB, written out")
+    if n_decoded_bytes > _MAX_DECODED_BYTES:
+        raise InputError(f"{where}: text that takes more than {_MAX_DECODED_BYTES // 2**20} MiB, written out")
     return ArrowRows(as_table(table, where), names)
 
 
-def _by_name(row: Any, names: tuple[str, ...], number: int, where: str) -> list[Any]:
+def _cells_of_object(row: Any, names: tuple[str, ...], number: int, where: str) -> list[Any]:
     if not isinstance(row, dict):
-        raise InputError(f"{where}: row {number} is {_kind(row)}; expected an object, or columns beside rows")
+        raise InputError(f"{where}: row {number} is {_type_name(row)}; expected an object, or columns beside rows")
     if len(row) != len(names):
         raise InputError(f"{where}: row {number} has {len(row)} columns, row 1 has {len(names)}")
     try:
@@ -122,10 +129,10 @@ def _by_name(row: Any, names: tuple[str, ...], number: int, where: str) -> list[
         raise InputError(f"{where}: row {number} has no column {error}; a missing value is null") from None
 
 
-def _no_cell(row: list[Any], names: tuple[str, ...], number: int, where: str) -> InputError:
-    name, cell = next(pair for pair in zip(names, row, strict=True) if type(pair[1]) not in _CELLS)
+def _cell_error(row: list[Any], names: tuple[str, ...], number: int, where: str) -> InputError:
+    name, cell = next(pair for pair in zip(names, row, strict=True) if type(pair[1]) not in _CELL_TYPES)
     expected = "expected a number, text, true, false or null"
-    return InputError(f"{where}: row {number}, column {name!r}: {_kind(cell)}; {expected}")
+    return InputError(f"{where}: row {number}, column {name!r}: {_type_name(cell)}; {expected}")
 
 
 def _all_numbers(cells: list[list[Any]]) -> bool:
@@ -137,8 +144,8 @@ def _is_binary(kind: Any) -> bool:
     return bool(t.is_binary(kind) or t.is_large_binary(kind) or t.is_binary_view(kind) or t.is_fixed_size_binary(kind))
 
 
-def _spread_out(column: Any) -> int:
-    """Bytes of a dictionary column's text if every cell had its own."""
+def _decoded_bytes(column: Any) -> int:
+    """Bytes of a dictionary-encoded text column if its values were repeated in every row."""
     total = 0
     for chunk in column.chunks:
         values = chunk.dictionary
@@ -147,6 +154,6 @@ def _spread_out(column: Any) -> int:
     return total
 
 
-def _kind(value: Any) -> str:
+def _type_name(value: Any) -> str:
     names = {dict: "an object", list: "a list", str: "text", bool: "true or false", type(None): "null"}
     return names.get(type(value), "a number")

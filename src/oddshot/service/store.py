@@ -1,4 +1,4 @@
-"""Adapted detectors on disk: their supports in one SQLite file, from which they are adapted again after a restart."""
+"""Detectors on disk: their supports in one SQLite file, from which they are adapted again after a restart."""
 
 import os
 import sqlite3
@@ -10,109 +10,118 @@ from pathlib import Path
 import numpy as np
 
 from oddshot.data.tables.ipc import from_ipc, to_ipc
-from oddshot.errors import InputError, OddshotError
-from oddshot.service.limits import Limits
+from oddshot.errors import CapacityError, FileError, ModelFileError, OddshotError
+from oddshot.service.limits import ServiceLimits
 from oddshot.service.support import Support
 
-VERSION = 1
-APPLICATION_ID = 0x0DD5E4E  # marks the file as a store of ours
+VERSION = 1  # of the schema
+APPLICATION_ID = 0x0DD5E4E  # identifies the SQLite file as a detector store
 _SCHEMA = """
 CREATE TABLE detectors (
   id TEXT PRIMARY KEY, model TEXT NOT NULL, rate REAL, labels BLOB NOT NULL, rows BLOB NOT NULL, used REAL NOT NULL
 )"""
-_ADD = """
+_INSERT = """
 INSERT INTO detectors (id, model, rate, labels, rows, used) VALUES (?, ?, ?, ?, ?, ?)
 ON CONFLICT (id) DO UPDATE SET used = excluded.used"""
 
 
-class StoreError(Exception):
-    """The store cannot be used now: a full disk, a lock of another program."""
+class StoreError(FileError):
+    """The store cannot be read or written at the moment: the disk is full, or another program holds a lock."""
 
 
-class Store:
-    """Supports by the name of their detector. May be shared by several services; each method is one transaction."""
+class DetectorStore:
+    """Supports by the id of their detector. Several services may share a store; each method is one transaction."""
 
-    def __init__(self, path: Path, limits: Limits) -> None:
+    def __init__(self, path: Path, limits: ServiceLimits) -> None:
         self.path, self._limits = path, limits
         if not path.parent.is_dir():
-            raise InputError(f"cannot write store {path}: no folder {path.parent}")
+            raise FileError(f"cannot write store {path}: no folder {path.parent}")
         try:
-            os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))  # it holds rows of the users'
+            os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))  # it contains rows of the users
             self._connection = sqlite3.connect(path, timeout=10, isolation_level=None, check_same_thread=False)
-            self._prepare()
+            self._check_format()
+            self._create_schema()
         except (OSError, sqlite3.Error) as error:
-            reason = getattr(error, "strerror", None) or str(error).splitlines()[0]
-            raise InputError(f"store {path} cannot be used: {reason}") from None
+            raise _opening_error(path, error) from None
 
-    def put(self, name: str, model: str, support: Support) -> None:
-        """Keep a support; when this returns it is on the disk. What is over the limits goes."""
+    def put(self, detector_id: str, model_digest: str, support: Support) -> None:
+        """Write a support, and delete the least recently used ones that have expired or exceed the limits.
+
+        The support is on the disk when this returns.
+        """
         now = time.time()
-        values = (name, model, support.false_positive_rate, support.labels.tobytes(), to_ipc(support.table), now)
+        labels, rows = support.labels.tobytes(), to_ipc(support.table)
+        values = (detector_id, model_digest, support.false_positive_rate, labels, rows, now)
         with self._transaction() as connection:
-            connection.execute(_ADD, values)
-            connection.execute("DELETE FROM detectors WHERE used < ?", (now - self._limits.seconds_kept,))
-            over = len(self) - self._limits.most_stored
-            if self._bytes() > self._limits.most_stored_bytes:
-                over = max(over, len(self) // 10, 1)
-            if over > 0:
+            connection.execute(_INSERT, values)
+            connection.execute("DELETE FROM detectors WHERE used < ?", (now - self._limits.time_to_live_seconds,))
+            n_excess = len(self) - self._limits.max_stored_detectors
+            if self._n_bytes() > self._limits.max_stored_bytes:
+                n_excess = max(n_excess, len(self) // 10, 1)
+            if n_excess > 0:
                 oldest = "SELECT id FROM detectors ORDER BY used LIMIT ?"
-                connection.execute(f"DELETE FROM detectors WHERE id IN ({oldest})", (over,))
+                connection.execute(f"DELETE FROM detectors WHERE id IN ({oldest})", (n_excess,))
 
-    def get(self, name: str, model: str) -> Support | None:
-        """The support of a detector of this model; None where there is none, or it was altered."""
+    def get(self, detector_id: str, model_digest: str) -> Support | None:
+        """Read the support of a detector; None if it is unknown, of another model, expired or altered on disk."""
         with self._transaction() as connection:
-            found = connection.execute(
+            record = connection.execute(
                 "SELECT rate, labels, rows FROM detectors WHERE id = ? AND model = ? AND used >= ?",
-                (name, model, time.time() - self._limits.seconds_kept),
+                (detector_id, model_digest, time.time() - self._limits.time_to_live_seconds),
             ).fetchone()
-        if found is None:
+        if record is None:
             return None
-        rate, labels, rows = found
+        rate, labels, rows = record
         try:
             support = Support(from_ipc(rows, "store"), np.frombuffer(labels, np.int8), rate)
         except OddshotError:
             return None
-        return support if support.name(model) == name else None
+        return support if support.detector_id(model_digest) == detector_id else None
 
-    def touch(self, name: str) -> None:
-        """The detector was used."""
+    def mark_used(self, detector_id: str) -> None:
+        """Set the time of last use of a detector to now."""
         with self._transaction() as connection:
-            connection.execute("UPDATE detectors SET used = ? WHERE id = ?", (time.time(), name))
+            connection.execute("UPDATE detectors SET used = ? WHERE id = ?", (time.time(), detector_id))
 
     def __len__(self) -> int:
         return int(self._connection.execute("SELECT count(*) FROM detectors").fetchone()[0])
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._connection.close()
 
-    def _bytes(self) -> int:
-        """What the file holds; pages that were given up are used again."""
-        pages, free, size = (
+    def _n_bytes(self) -> int:
+        """Bytes of the file in use, without its free pages."""
+        n_pages, n_free, page_bytes = (
             int(self._connection.execute(f"PRAGMA {name}").fetchone()[0])
             for name in ("page_count", "freelist_count", "page_size")
         )
-        return (pages - free) * size
+        return (n_pages - n_free) * page_bytes
 
-    def _prepare(self) -> None:
-        connection = self._connection
-        complaint = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
+    def _check_format(self) -> None:
+        """Refuse a file that is damaged, of another program, or written by a newer version."""
+        (complaint,) = self._connection.execute("PRAGMA integrity_check(1)").fetchone()
         if complaint != "ok":
             raise sqlite3.DatabaseError(f"it is damaged ({complaint.splitlines()[-1]})")
-        owner = connection.execute("PRAGMA application_id").fetchone()[0]
-        version = connection.execute("PRAGMA user_version").fetchone()[0]
-        tables = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
-        if tables and owner != APPLICATION_ID:
+        (application_id,) = self._connection.execute("PRAGMA application_id").fetchone()
+        (version,) = self._connection.execute("PRAGMA user_version").fetchone()
+        if self._has_tables() and application_id != APPLICATION_ID:
             raise sqlite3.DatabaseError("an SQLite file of another program; expected a store of `oddshot serve`")
         if version > VERSION:
             raise sqlite3.DatabaseError(f"it has version {version}, this oddshot knows versions up to {VERSION}")
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = FULL")
-        if not tables:
-            connection.executescript(
+
+    def _create_schema(self) -> None:
+        """Turn on write-ahead logging with full synchronisation, and create the table in an empty file."""
+        self._connection.execute("PRAGMA journal_mode = WAL")
+        self._connection.execute("PRAGMA synchronous = FULL")
+        if not self._has_tables():
+            self._connection.executescript(
                 f"BEGIN IMMEDIATE; {_SCHEMA}; CREATE INDEX by_use ON detectors (used); "
                 f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {VERSION}; COMMIT;"
             )
+
+    def _has_tables(self) -> bool:
+        return bool(self._connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0])
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
@@ -125,4 +134,18 @@ class Store:
                 self._connection.execute("ROLLBACK")
                 raise
         except sqlite3.Error as error:
-            raise StoreError(str(error).splitlines()[0]) from None
+            raise StoreError(_first_line(error)) from None
+
+
+def _opening_error(path: Path, error: OSError | sqlite3.Error) -> OddshotError:
+    """The error for a store that cannot be opened, according to its cause."""
+    if isinstance(error, OSError):
+        return FileError(f"store {path} cannot be used: {error.strerror or _first_line(error)}")
+    message = f"store {path} cannot be used: {_first_line(error)}"
+    if not isinstance(error, sqlite3.OperationalError):
+        return ModelFileError(message)
+    return CapacityError(message) if error.sqlite_errorcode == sqlite3.SQLITE_FULL else FileError(message)
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).splitlines()[0]

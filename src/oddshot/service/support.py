@@ -1,4 +1,4 @@
-"""A task's support: the rows that a detector is adapted with, and the name that they give it."""
+"""The support of a task: the rows and labels that a detector is adapted to, and the id derived from them."""
 
 import hashlib
 import json
@@ -8,35 +8,38 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from oddshot.adapted.chunks import sample_unlabelled
+from oddshot.adapted.task import sample_unlabelled
 from oddshot.data.tables.ipc import to_ipc
 from oddshot.data.tables.labels import parse_labels
 from oddshot.data.task import NORMAL, UNLABELLED
 from oddshot.decisions.calibration import check_rate
 from oddshot.errors import InputError
-from oddshot.service.limits import Limits
-from oddshot.service.rows import ArrowRows, Rows
+from oddshot.service.limits import ServiceLimits
+from oddshot.service.rows import ArrowRows, RequestRows
 
 
 @dataclass(frozen=True)
 class Support:
-    """table: an Arrow table of n rows. labels: [n], 1 = anomaly, 0 = normal, -1 = unlabelled, a thousand at most."""
+    """An Arrow table of n rows and their labels, [n]: 1 = anomaly, 0 = normal, -1 = unlabelled."""
 
     table: Any
     labels: NDArray[np.int8]
     false_positive_rate: float | None = None
 
-    def name(self, model: str) -> str:
-        """The same for the same support and model, and for no other. model: its digest."""
-        settings = json.dumps([model, self.false_positive_rate, self.labels.tolist()])
-        return hashlib.sha256(settings.encode() + to_ipc(self.table)).hexdigest()[:32]
+    def detector_id(self, model_digest: str) -> str:
+        """Hash of the model, the support and the rate: the same request always gets the same id."""
+        header = json.dumps([model_digest, self.false_positive_rate, self.labels.tolist()])
+        return hashlib.sha256(header.encode() + to_ipc(self.table)).hexdigest()[:32]
 
 
-def make_support(rows: Rows, labels: NDArray[np.int8], rate: Any, limits: Limits) -> Support:
-    """Checked, and without the unlabelled rows that no detector would look at."""
-    labelled = int((labels != UNLABELLED).sum())
-    if labelled > limits.most_labelled:
-        raise InputError(f"support: {labelled:,} labelled rows; at most {limits.most_labelled:,} are taken")
+def make_support(rows: RequestRows, labels: NDArray[np.int8], rate: Any, limits: ServiceLimits) -> Support:
+    """Check the rows and labels, [n], of a support, and drop the unlabelled rows that detectors do not use.
+
+    rate: the false positive rate of the request, of any type; None for none.
+    """
+    n_labelled = int((labels != UNLABELLED).sum())
+    if n_labelled > limits.max_labelled_rows:
+        raise InputError(f"support: {n_labelled:,} labelled rows; at most {limits.max_labelled_rows:,} are taken")
     if not (labels == NORMAL).any():
         raise InputError("support: no row is labelled normal (0); at least one is needed")
     if isinstance(rate, bool):
@@ -46,7 +49,7 @@ def make_support(rows: Rows, labels: NDArray[np.int8], rate: Any, limits: Limits
 
 
 def labels_from_json(labels: Any, n_rows: int) -> NDArray[np.int8]:
-    """1, 0, -1 or null, one for each row: [n_rows]."""
+    """Parse the labels of a JSON body, 1, 0, -1 or null for each row: [n_rows]."""
     if not isinstance(labels, list):
         raise InputError("labels is not a list; expected 1, 0, -1 or null for each row")
     if len(labels) != n_rows:
@@ -58,7 +61,7 @@ def labels_from_json(labels: Any, n_rows: int) -> NDArray[np.int8]:
 
 
 def split_labels(rows: ArrowRows, label: str) -> tuple[ArrowRows, NDArray[np.int8]]:
-    """The rows without their column of labels, and the labels: [n]."""
+    """Split the column of labels off: the other columns, and the labels, [n]."""
     if label not in rows.names:
         raise InputError(f"rows: no column {label[:60]!r}, which should hold the labels")
     if len(rows.names) == 1:

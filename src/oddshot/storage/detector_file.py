@@ -11,7 +11,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load as parse_tensors
 from torch import Tensor
 
-from oddshot.data.tables.frames import as_table
+from oddshot.data.tables.conversion import as_table
 from oddshot.data.tables.ipc import from_ipc, to_ipc
 from oddshot.decisions.calibration import check_rate
 from oddshot.errors import ModelFileError, OddshotError

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from oddshot.data.episodes.sampling import EpisodeSizes, Rule, TaskSet
+from oddshot.data.episodes.sampling import EpisodeSizes, SamplingRule, TaskSet
 from oddshot.errors import InputError
 from oddshot.methods.contract import Method
 from oddshot.training.batches import Episodes, validation_episodes
@@ -62,7 +62,7 @@ class TrainingData:
     training: Sequence[TaskSet]
     validation: Sequence[TaskSet]
     sizes: EpisodeSizes = field(default_factory=EpisodeSizes)
-    rule: Rule = "resampled"
+    rule: SamplingRule = "resampled"
 
 
 @torch.enable_grad()  # whoever calls it

@@ -6,8 +6,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from oddshot.data.episodes.mixing import Ints
-from oddshot.data.episodes.sampling import EpisodeSizes, Rule, TaskSet, draw_episode
+from oddshot.data.episodes.mixing import IntArray
+from oddshot.data.episodes.sampling import EpisodeSizes, SamplingRule, TaskSet, draw_episode
 from oddshot.methods.contract import LabelledRows
 from oddshot.training.drawing import Drawing
 from oddshot.training.stepping import Recordings
@@ -26,7 +26,7 @@ class Episodes:
         self,
         pools: Sequence[TaskSet],
         sizes: EpisodeSizes,
-        rule: Rule,
+        rule: SamplingRule,
         device: torch.device,
         noise: torch.Generator | None = None,
     ) -> None:
@@ -43,11 +43,11 @@ class Episodes:
             self._draw_on_device = Recordings(drawing, noise, on_refusal=drawing.renew_noise) if on_cuda else drawing
 
     @property
-    def all_tasks(self) -> list[Ints]:
+    def all_tasks(self) -> list[IntArray]:
         """The numbers of all tasks of each replica: R arrays [T]."""
         return [np.arange(len(pool)) for pool in self.pools]
 
-    def draw(self, tasks: Sequence[Ints], rngs: Sequence[np.random.Generator]) -> tuple[LabelledRows, LabelledRows]:
+    def draw(self, tasks: Sequence[IntArray], rngs: Sequence[np.random.Generator]) -> tuple[LabelledRows, LabelledRows]:
         """Support and query of one episode a task. tasks: R arrays [T] of task numbers."""
         if self.rule == "published":
             rows = self._fixed_rows(tasks)
@@ -61,7 +61,7 @@ class Episodes:
         )
         return LabelledRows(parts[0], parts[1]), LabelledRows(parts[2], parts[3])
 
-    def _fixed_rows(self, tasks: Sequence[Ints]) -> Tensor:
+    def _fixed_rows(self, tasks: Sequence[IntArray]) -> Tensor:
         """[R, T, n, M] where every episode of a task has the same rows: they are mixed only once."""
         if self._mixed is None:
             unused = [np.random.default_rng(0) for _ in self.pools]
@@ -69,7 +69,7 @@ class Episodes:
         replicas = torch.arange(len(tasks), device=self.X.device)[:, None]
         return self._mixed[replicas, self._stacked(tasks)]
 
-    def _drawn_rows(self, tasks: Sequence[Ints], rngs: Sequence[np.random.Generator]) -> Tensor:
+    def _drawn_rows(self, tasks: Sequence[IntArray], rngs: Sequence[np.random.Generator]) -> Tensor:
         """[R, T, n, M]: support normal, support anomalous, query normal, query anomalous rows of new episodes."""
         drawn = [
             np.concatenate(draw_episode(pool, chosen, self.sizes, self.rule, rng), axis=1) + first
@@ -84,7 +84,7 @@ class Episodes:
         parts = [rows[:, i : i + step] @ self._mixing([chosen[i : i + step] for chosen in tasks]) for i in starts]
         return torch.cat(parts, dim=1)
 
-    def _mixing(self, tasks: Sequence[Ints]) -> Tensor:
+    def _mixing(self, tasks: Sequence[IntArray]) -> Tensor:
         """[R, T, M, M]."""
         chosen = [(pool.mixing, numbers) for pool, numbers in zip(self.pools, tasks, strict=True) if pool.mixing]
         if self.X.device.type == "cpu":
@@ -114,7 +114,7 @@ class Episodes:
 def validation_episodes(
     pools: Sequence[TaskSet],
     sizes: EpisodeSizes,
-    rule: Rule,
+    rule: SamplingRule,
     device: torch.device,
     streams: Sequence[np.random.SeedSequence],
     min_episodes: int = 64,

@@ -222,7 +222,7 @@ def _facts(history: History, data: TrainingData, seed: int) -> dict[str, Any]:
 
 
 def _task_set(tasks: Sequence[Task], encoding: Encoding) -> TaskSet:
-    return TaskSet.of([(encoding.transform(task.X, where=_name_of(task)), task.y) for task in tasks])
+    return TaskSet.from_tasks([(encoding.transform(task.X, where=_name_of(task)), task.y) for task in tasks])
 
 
 def _name_of(task: Task) -> str:

@@ -1,1 +1,1 @@
-"""What the app and the service share: who may enter, how much, and how mistakes are answered."""
+"""HTTP building blocks shared by the app and the service: access control, size limits, error responses, logs."""

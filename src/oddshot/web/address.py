@@ -1,4 +1,4 @@
-"""Where to listen, and whether that is safe."""
+"""Addresses to listen on, and the check that a public one is protected by a token."""
 
 import ipaddress
 import re
@@ -6,20 +6,20 @@ import socket
 
 from oddshot.errors import InputError
 
-SHORTEST_TOKEN = 16
-WAITING = 2048  # connections that wait to be taken
+MIN_TOKEN_CHARACTERS = 16
+MAX_PENDING_CONNECTIONS = 2048  # the backlog of the listening socket
 
 
 def check_address(host: str, token: str | None) -> None:
-    """Refuse an address that other machines can reach unless a token is asked for, and a token that is none."""
-    if token is not None and not re.fullmatch(rf"[!-~]{{{SHORTEST_TOKEN},}}", token):
-        raise InputError(f"the token must be at least {SHORTEST_TOKEN} printable ASCII characters without spaces")
+    """Refuse a weak token, and an address that other machines can reach when there is no token."""
+    if token is not None and not re.fullmatch(rf"[!-~]{{{MIN_TOKEN_CHARACTERS},}}", token):
+        raise InputError(f"the token must be at least {MIN_TOKEN_CHARACTERS} printable ASCII characters without spaces")
     if token is None and not is_loopback(host):
         raise InputError(f"{host} can be reached by other machines; give a --token, or listen on 127.0.0.1")
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches the address."""
+    """Whether only this machine can reach the address. A host name must resolve to loopback addresses only."""
     try:
         return ipaddress.ip_address(host.strip("[]")).is_loopback
     except ValueError:
@@ -28,16 +28,16 @@ def is_loopback(host: str) -> bool:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A socket bound to the address; port 0 for any free one. A taken or foreign address is one line."""
+    """Return a listening socket; port 0 takes any free port. An address that cannot be bound is an InputError."""
     if not 0 <= port <= 65535:
         raise InputError(f"port {port}; there are ports from 0 (any free one) to 65535")
     family, address = _resolve(host, port)[0]
-    # Named explicitly: only then does asyncio send small answers at once (TCP_NODELAY), 40 ms earlier.
+    # The protocol is named because asyncio sets TCP_NODELAY only then; without it small responses wait 40 ms.
     server = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         server.bind((address, port))
-        server.listen(WAITING)
+        server.listen(MAX_PENDING_CONNECTIONS)
     except OSError as error:
         server.close()
         raise InputError(f"cannot listen on {host} port {port}: {(error.strerror or str(error)).lower()}") from None
@@ -45,14 +45,14 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def url_of(server: socket.socket) -> str:
-    """Where a browser or client finds the socket."""
+    """The URL at which a browser or client reaches the socket."""
     host, port = server.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 def _resolve(host: str, port: int) -> list[tuple[socket.AddressFamily, str]]:
     try:
-        found = socket.getaddrinfo(host.strip("[]"), port, type=socket.SOCK_STREAM)
+        addresses = socket.getaddrinfo(host.strip("[]"), port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
         raise InputError(f"host {host!r} is not known") from None
-    return [(family, str(address[0]).split("%")[0]) for family, _, _, _, address in found]
+    return [(family, str(address[0]).split("%")[0]) for family, _, _, _, address in addresses]

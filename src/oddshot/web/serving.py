@@ -1,8 +1,8 @@
-"""An application behind its doors, and a server that stops without dropping a request."""
+"""A FastAPI application with all middleware, and a server that finishes its requests before it stops."""
 
 import signal
 import socket
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
@@ -10,98 +10,95 @@ import uvicorn
 from fastapi import FastAPI
 
 import oddshot
-from oddshot.web.address import WAITING, listen, url_of
-from oddshot.web.answers import JsonAnswer, answer_mistakes
-from oddshot.web.guard import NO_PAGE, Guard, SecurityHeaders
-from oddshot.web.limits import BodyLimit
-from oddshot.web.logs import OnRequest, RequestLog
+from oddshot.web.address import MAX_PENDING_CONNECTIONS, listen, url_of
+from oddshot.web.body_limit import BodyLimit
+from oddshot.web.logs import RequestLog, RequestObserver
+from oddshot.web.responses import JsonResponse, add_error_handlers
+from oddshot.web.security import API_POLICY, AccessGuard, AccessRules, SecurityHeaders
 
-GRACE_SECONDS = 20  # that requests under way may take after the signal to stop
+MAX_SHUTDOWN_SECONDS = 20  # for the requests that are running when the signal to stop arrives
 
 
 def build_app(
-    title: str,
     description: str,
+    access: AccessRules,
     *,
-    host: str,
-    most_bytes: int,
-    most_at_once: int | None = None,
-    token: str | None = None,
-    policy: str = NO_PAGE,
-    open_paths: Collection[str] = (),
-    on_request: OnRequest | None = None,
-    **settings: Any,
+    max_body_bytes: int,
+    max_total_body_bytes: int | None = None,
+    policy: str = API_POLICY,
+    on_request: RequestObserver | None = None,
+    **fastapi_options: Any,
 ) -> FastAPI:
-    """A FastAPI application without routes: guarded, limited, logged, its mistakes answered in one sentence.
+    """A FastAPI application without routes, with access control, size limits, logs and one-sentence error responses.
 
-    most_bytes: of a body; most_at_once: of all bodies under way. policy: the content security policy of pages.
-    open_paths: need no token. settings: of FastAPI.
+    max_body_bytes limits one request body, max_total_body_bytes all bodies being received at the same time.
+    policy is the value of the Content-Security-Policy header.
     """
     app = FastAPI(
-        title=title,
+        title="oddshot",
         description=description,
         version=oddshot.__version__,
-        docs_url=None,  # its page takes scripts from elsewhere
+        docs_url=None,  # its page loads scripts from other sites
         redoc_url=None,
         redirect_slashes=False,
-        default_response_class=JsonAnswer,
-        **settings,
+        default_response_class=JsonResponse,
+        **fastapi_options,
     )
-    answer_mistakes(app)
-    app.add_middleware(
-        BodyLimit, most_bytes=most_bytes, most_at_once=most_at_once
-    )  # the last added is the first to see a request
-    app.add_middleware(Guard, host=host, token=token, open_paths=open_paths)
+    add_error_handlers(app)
+    # The middleware added last handles a request first.
+    app.add_middleware(BodyLimit, max_bytes=max_body_bytes, max_total_bytes=max_total_body_bytes)
+    app.add_middleware(AccessGuard, rules=access)
     app.add_middleware(RequestLog, on_request=on_request)
     app.add_middleware(SecurityHeaders, policy=policy)
     return app
 
 
 class FairServer(uvicorn.Server):
-    """Takes one connection at a time, so that processes on the same socket get as many each.
+    """Accepts one connection at a time, so that processes that share a socket get equally many.
 
-    asyncio takes as many at once as may wait for it, uvicorn's `backlog`; how many may wait is set again afterwards.
+    asyncio accepts up to `backlog` connections at once. The server is therefore configured with a backlog of 1, and
+    the backlog of the sockets is raised again after the start.
     """
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Begin to listen."""
+        """Start to listen."""
         await super().startup(sockets)
-        for one in sockets or ():
-            one.listen(WAITING)
+        for listening in sockets or ():
+            listening.listen(MAX_PENDING_CONNECTIONS)
 
 
 def make_server(app: FastAPI, fair: bool = False) -> uvicorn.Server:
-    """A server for `run(sockets=[...])`, in this thread or another. fair: it shares the sockets with others."""
+    """A server for `run(sockets=[...])` in any thread. fair: it shares its sockets with other processes."""
     config = uvicorn.Config(
         app,
         log_config=None,
         access_log=False,
         server_header=False,
-        http="h11",  # bounds the length of headers; the faster httptools does not
+        http="h11",  # limits the length of headers; the faster httptools does not
         loop="asyncio",
         ws="none",
-        timeout_graceful_shutdown=GRACE_SECONDS,
-        backlog=1 if fair else WAITING,
+        timeout_graceful_shutdown=MAX_SHUTDOWN_SECONDS,
+        backlog=1 if fair else MAX_PENDING_CONNECTIONS,
     )
     return FairServer(config) if fair else uvicorn.Server(config)
 
 
 def serve(app: FastAPI, host: str, port: int, on_ready: Callable[[str], None]) -> None:
-    """Serve until SIGINT or SIGTERM, then finish what is under way and return. on_ready: told the address."""
+    """Serve until SIGINT or SIGTERM, then finish the running requests and return. on_ready is called with the URL."""
     with listen(host, port) as listening:
         on_ready(url_of(listening))
         _run_until_stopped(make_server(app), listening)
 
 
 def _run_until_stopped(server: uvicorn.Server, listening: socket.socket) -> None:
-    # uvicorn raises the signal that stopped it once more, for whoever had a handler: nothing is left to do then.
-    before = {number: signal.signal(number, _ignore) for number in (signal.SIGINT, signal.SIGTERM)}
+    # uvicorn raises the signal that stopped it again for earlier handlers; by then there is nothing left to do.
+    previous = {number: signal.signal(number, _ignore_signal) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         server.run(sockets=[listening])
     finally:
-        for number, handler in before.items():
+        for number, handler in previous.items():
             signal.signal(number, handler)
 
 
-def _ignore(number: int, frame: FrameType | None) -> None:
-    """Stopped already."""
+def _ignore_signal(number: int, frame: FrameType | None) -> None:
+    """Do nothing: the server has stopped already."""

@@ -1,10 +1,6 @@
-// Talking to the server. A refusal is an Error with the server's one sentence.
+// Requests to the server. When it refuses one, the promise is rejected with its message, which is one sentence.
 
-async function answer(response) {
-  if (response.ok) return response;
-  const content = await response.json().catch(() => ({}));
-  throw new Error(content.error || `the server answered ${response.status}`);
-}
+const refusal = (content, status) => new Error(content.error || `the server answered ${status}`);
 
 async function send(path, options) {
   let response;
@@ -13,7 +9,8 @@ async function send(path, options) {
   } catch {
     throw new Error("the app is not running any more; start it again and reload this page");
   }
-  return answer(response);
+  if (response.ok) return response;
+  throw refusal(await response.json().catch(() => ({})), response.status);
 }
 
 export const get = async (path) => (await send(path)).json();
@@ -23,8 +20,8 @@ export const post = async (path, body = {}) =>
 
 export const put = async (path, body) => (await send(path, { method: "PUT", body })).json();
 
-// Upload a file; onProgress gets the share that has left, from 0 to 1.
-export function upload(file, onProgress) {
+// Upload a table. onProgress gets the share that has been sent, from 0 to 1, which fetch cannot tell.
+export function uploadTable(file, onProgress) {
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
     request.open("PUT", `/api/table?name=${encodeURIComponent(file.name)}`);
@@ -33,16 +30,16 @@ export function upload(file, onProgress) {
       let content = {};
       try {
         content = JSON.parse(request.responseText);
-      } catch { /* not JSON: the status says enough */ }
+      } catch { /* not JSON: the message has the status only */ }
       if (request.status === 200) resolve(content);
-      else reject(new Error(content.error || `the server answered ${request.status}`));
+      else reject(refusal(content, request.status));
     };
     request.onerror = () => reject(new Error("the upload was broken off; is the file larger than allowed, or the app stopped?"));
     request.send(file);
   });
 }
 
-// Fetch a file and hand it to the browser's downloads.
+// Fetch an exported file and hand it to the browser's downloads.
 export async function download(name) {
   const blob = await (await send(`export/${name}`)).blob();
   const link = document.createElement("a");

@@ -1,26 +1,16 @@
-// The page's colours for canvases, and the ramp from low to high scores.
+// The colours of style.css, for canvases and for the bars behind scores.
 
-const parse = (hex) => [1, 3, 5].map((k) => parseInt(hex.slice(k, k + 2), 16));
+const parseHex = (hex) => [1, 3, 5].map((start) => parseInt(hex.slice(start, start + 2), 16));
 
-export function palette() {
+// `named`: a colour by the name of its CSS variable. `forLabel`: of label 0 or 1. `forPosition`: between those of low
+// and high scores, for a position from 0 to 1 on the axis of scores.
+export function readPalette() {
   const style = getComputedStyle(document.documentElement);
-  const of = (name) => style.getPropertyValue(`--${name}`).trim();
-  const [low, mid, high] = ["low", "mid", "high"].map((name) => parse(of(name)));
-  const ramp = (position) => {
-    const [from, to, share] = position < 0.5 ? [low, mid, 2 * position] : [mid, high, 2 * position - 1];
-    return `rgb(${from.map((value, k) => Math.round(value + share * (to[k] - value))).join(" ")})`;
+  const named = (name) => style.getPropertyValue(`--${name}`).trim();
+  const [low, middle, high] = ["low", "mid", "high"].map((name) => parseHex(named(name)));
+  const forPosition = (position) => {
+    const [from, to, share] = position < 0.5 ? [low, middle, 2 * position] : [middle, high, 2 * position - 1];
+    return `rgb(${from.map((value, channel) => Math.round(value + share * (to[channel] - value))).join(" ")})`;
   };
-  return { of, ramp, label: (label) => of(label === 1 ? "anomaly" : "normal") };
-}
-
-// A canvas ready to be drawn on in CSS pixels.
-export function prepare(canvas) {
-  const ratio = window.devicePixelRatio || 1;
-  const { clientWidth: width, clientHeight: height } = canvas;
-  canvas.width = Math.round(width * ratio);
-  canvas.height = Math.round(height * ratio);
-  const context = canvas.getContext("2d");
-  context.scale(ratio, ratio);
-  context.clearRect(0, 0, width, height);
-  return { context, width, height };
+  return { named, forLabel: (label) => named(label === 1 ? "anomaly" : "normal"), forPosition };
 }

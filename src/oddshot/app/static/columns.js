@@ -1,41 +1,43 @@
-// The columns by kind, with what is missing and the first rows; a box decides whether the detector sees one.
-import { $, count, element, shown } from "./dom.js";
+// The columns: kind, missing values, content and first rows. A checkbox decides whether the detector uses a column.
+import { $, element } from "./dom.js";
+import { describeColumns, formatCell, formatCount } from "./format.js";
+import { subscribe } from "./store.js";
+import { setColumnUsed } from "./actions.js";
 
-const PLURAL = { number: "numbers", category: "categories", boolean: "booleans", date: "dates", "not used": "not used" };
+const MAX_CHARACTERS = 24; // of a cell of the first rows
 
-const short = (text) => (text.length > 24 ? `${text.slice(0, 23)}…` : text);
-
-export function facts(table) {
-  const kinds = new Map();
-  for (const column of table.columns) kinds.set(column.kind, (kinds.get(column.kind) ?? 0) + 1);
-  const parts = [...kinds].map(([kind, n]) => `${count(n)} ${n === 1 ? kind : PLURAL[kind]}`);
-  const missing = table.columns.reduce((sum, column) => sum + column.missing, 0);
-  return `${parts.join(", ")}; ${missing ? `${count(missing)} missing value${missing === 1 ? "" : "s"}` : "no missing values"}`;
+export function setUpColumns() {
+  subscribe(({ table }) => table && render(table), ["tablesOpened"]);
 }
 
-export function showColumns(table, onChange) {
-  $("columns-facts").textContent = facts(table);
+function render(table) {
+  $("columns-facts").textContent = describeColumns(table);
   $("notices").replaceChildren(...table.notices.map((notice) => element("li", "", notice)));
-  $("columns-rows").replaceChildren(...table.columns.map((column, j) => columnLine(table, column, j, onChange)));
+  $("columns-rows").replaceChildren(...table.columns.map((_, index) => columnRow(table, index)));
 }
 
-function columnLine(table, column, j, onChange) {
+function columnRow(table, index) {
+  const { name, kind, missing, note } = table.columns[index];
   const tr = element("tr");
-  const box = element("input");
-  const byPerson = table.left_out.includes(column.name);
-  box.type = "checkbox";
-  box.checked = column.kind !== "not used";
-  box.disabled = column.kind === "not used" && !byPerson;
-  box.setAttribute("aria-label", `Use column ${column.name}`);
-  box.addEventListener("change", () => {
-    const others = table.left_out.filter((name) => name !== column.name);
-    onChange(box.checked ? others : [...others, column.name]);
-  });
   const used = element("td");
-  used.append(box);
-  const first = table.preview.map((row) => short(shown(row[j])) || "–").join(" · ");
-  tr.append(used, element("td", "", column.name), element("td", "", column.kind));
-  tr.append(element("td", column.missing ? "" : "soft", column.missing ? `${count(column.missing)} (${((100 * column.missing) / table.rows).toFixed(1)} %)` : "none"));
-  tr.append(element("td", "soft", column.note), element("td", "soft", first));
+  used.append(usedCheckbox(table, name, kind));
+  const share = `${formatCount(missing)} (${((100 * missing) / table.rows).toFixed(1)} %)`;
+  const firstRows = table.preview.map((row) => shorten(formatCell(row[index])) || "–").join(" · ");
+  tr.append(used, element("td", "", name), element("td", "", kind));
+  tr.append(missing ? element("td", "", share) : element("td", "soft", "none"));
+  tr.append(element("td", "soft", note), element("td", "soft", firstRows));
   return tr;
 }
+
+// A column that the person left out can be used again; one that the detector cannot use stays unused.
+function usedCheckbox(table, name, kind) {
+  const checkbox = element("input");
+  checkbox.type = "checkbox";
+  checkbox.checked = kind !== "not used";
+  checkbox.disabled = kind === "not used" && !table.left_out.includes(name);
+  checkbox.setAttribute("aria-label", `Use column ${name}`);
+  checkbox.addEventListener("change", () => setColumnUsed(name, checkbox.checked));
+  return checkbox;
+}
+
+const shorten = (text) => (text.length > MAX_CHARACTERS ? `${text.slice(0, MAX_CHARACTERS - 1)}…` : text);

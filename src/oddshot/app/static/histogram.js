@@ -1,142 +1,108 @@
 // The histogram of scores and its movable threshold.
-import { $, attempt, count, number, percent } from "./dom.js";
-import { palette, prepare } from "./colours.js";
-import { post } from "./api.js";
+import { $, element } from "./dom.js";
+import { fillCircle, prepareCanvas, strokeVertical } from "./canvas.js";
+import { formatCount, formatNumber, formatPercent } from "./format.js";
+import { getState, isTableShown, subscribe } from "./store.js";
+import { moveThreshold, resetThreshold } from "./actions.js";
+import { readPalette } from "./colours.js";
 
-let state = null;
-let onMoved = () => {};
-let waiting = null;
-let busy = false;
+const SLIDER_STEPS = 1000;
+const FOOT = 10; // pixels below the bars, for the marks of labelled rows
+const MARGIN = 12; // pixels above them
 
-const axis = () => state.ranking.axis;
+// Expected shares of normal rows above the threshold that the model's calibration cannot tell apart.
+const MIN_FALSE_ALARMS = 0.00101;
+const MAX_FALSE_ALARMS = 0.499;
 
-export const scoreAt = (position) => axis().scale * Math.sinh(axis().low + position * (axis().high - axis().low));
-
-export const positionOf = (score) =>
-  Math.min(1, Math.max(0, (Math.asinh(score / axis().scale) - axis().low) / (axis().high - axis().low)));
-
-export function setUpHistogram(moved) {
-  onMoved = moved;
+export function setUpHistogram() {
   const canvas = $("histogram");
-  const at = (event) => Math.min(1, Math.max(0, event.offsetX / canvas.clientWidth));
+  const positionAt = (event) => Math.min(1, Math.max(0, event.offsetX / canvas.clientWidth));
   canvas.addEventListener("pointerdown", (event) => {
-    if (!state.threshold) return;
+    if (!getState().threshold) return;
     canvas.setPointerCapture(event.pointerId);
-    move(at(event));
+    moveThreshold(positionAt(event));
   });
-  canvas.addEventListener("pointermove", (event) => canvas.hasPointerCapture(event.pointerId) && move(at(event)));
-  $("threshold").addEventListener("input", (event) => move(Number(event.target.value) / 1000));
-  $("threshold-reset").addEventListener("click", () => set(null));
+  canvas.addEventListener("pointermove", (event) => {
+    if (canvas.hasPointerCapture(event.pointerId)) moveThreshold(positionAt(event));
+  });
+  $("threshold").addEventListener("input", (event) => moveThreshold(Number(event.target.value) / SLIDER_STEPS));
+  $("threshold-reset").addEventListener("click", resetThreshold);
+  subscribe(drawHistogram, ["ranking", "labels", "threshold", "draggedPosition", "map", "choosingTable"]);
+  subscribe(renderThreshold, ["ranking", "threshold", "draggedPosition"]);
 }
 
-export function showHistogram(next) {
-  state = next;
-  draw();
-  tell();
+const shownPosition = ({ threshold, draggedPosition }) => draggedPosition ?? threshold.position;
+
+export function drawHistogram() {
+  if (!isTableShown()) return;
+  const { ranking, threshold } = getState();
+  const surface = prepareCanvas($("histogram"));
+  const palette = readPalette();
+  drawBars(surface, palette, ranking.histogram);
+  drawLabels(surface, palette);
+  if (!threshold) return;
+  const x = Math.round(shownPosition(getState()) * surface.width);
+  strokeVertical(surface.context, x, 4, surface.height, palette.named("mark"), { dash: [5, 4] });
+  fillCircle(surface.context, x, 6, 5, palette.named("mark"));
 }
 
-export const redrawHistogram = () => state && draw();
-
-function move(position) {
-  state.threshold = { ...state.threshold, position, moved: true };
-  draw();
-  waiting = scoreAt(position);
-  if (!busy) settle();
-}
-
-// One request at a time; the latest position wins.
-async function settle() {
-  busy = true;
-  while (waiting !== null) {
-    const value = waiting;
-    waiting = null;
-    await set(value);
-  }
-  busy = false;
-}
-
-async function set(value) {
-  const next = await attempt(() => post("threshold", { value }));
-  if (!next) return;
-  state.threshold = next.threshold;
-  if (waiting === null) draw();
-  tell();
-  onMoved();
-}
-
-function draw() {
-  const { context, width, height } = prepare($("histogram"));
-  const { of, ramp } = palette();
-  const counts = state.ranking.histogram;
-  const top = Math.sqrt(Math.max(...counts, 1));
+// Heights are square roots of the counts, so that the few rows with high scores stay visible.
+function drawBars({ context, width, height }, palette, counts) {
+  const tallest = Math.sqrt(Math.max(...counts, 1));
   const step = width / counts.length;
-  counts.forEach((n, k) => {
+  counts.forEach((n, bin) => {
     if (!n) return;
-    const tall = Math.max(2, ((height - 22) * Math.sqrt(n)) / top); // square roots: the few high ones stay visible
-    context.fillStyle = ramp((k + 0.5) / counts.length);
+    const barHeight = Math.max(2, ((height - FOOT - MARGIN) * Math.sqrt(n)) / tallest);
+    context.fillStyle = palette.forPosition((bin + 0.5) / counts.length);
     context.beginPath();
-    context.roundRect(k * step + 0.5, height - 10 - tall, step - 1, tall, 2);
+    context.roundRect(bin * step + 0.5, height - FOOT - barHeight, step - 1, barHeight, 2);
     context.fill();
   });
-  context.fillStyle = of("line");
-  context.fillRect(0, height - 10, width, 1);
-  for (const [row, label] of Object.entries(state.labels.rows)) mark(context, height, positionFor(row) * width, label);
-  if (state.threshold) {
-    const x = Math.round(state.threshold.position * width);
-    context.strokeStyle = of("mark");
-    context.setLineDash([5, 4]);
+  context.fillStyle = palette.named("line");
+  context.fillRect(0, height - FOOT, width, 1);
+}
+
+// Labelled rows are triangles under the bars. The map has all of them, with their positions on the axis of scores.
+function drawLabels({ context, width, height }, palette) {
+  const { labels, map } = getState();
+  const positions = new Map(map?.rows.map((row, index) => [row, map.position[index]]));
+  for (const [row, label] of Object.entries(labels.rows)) {
+    const x = (positions.get(Number(row)) ?? 0) * width;
+    context.fillStyle = palette.forLabel(label);
     context.beginPath();
-    context.moveTo(x, 4);
-    context.lineTo(x, height);
-    context.stroke();
-    context.setLineDash([]);
-    context.fillStyle = of("mark");
-    context.beginPath();
-    context.arc(x, 6, 5, 0, 7);
+    context.moveTo(x, height - 8);
+    context.lineTo(x - 5, height);
+    context.lineTo(x + 5, height);
     context.fill();
   }
 }
 
-const positionFor = (row) => (state.labels.positions ?? {})[row] ?? 0;
-
-// Labelled rows: triangles under the bars.
-function mark(context, height, x, label) {
-  context.fillStyle = palette().label(label);
-  context.beginPath();
-  context.moveTo(x, height - 8);
-  context.lineTo(x - 5, height);
-  context.lineTo(x + 5, height);
-  context.fill();
-}
-
-function tell() {
-  const { threshold, ranking } = state;
+// The slider and the sentence below it.
+function renderThreshold(state) {
+  const { ranking, threshold } = state;
+  if (!ranking) return;
   const slider = $("threshold");
   slider.disabled = !threshold;
   $("threshold-reset").hidden = !threshold?.moved;
-  const facts = $("threshold-facts");
-  facts.replaceChildren();
+  const scored = formatCount(ranking.scored);
   if (!threshold) {
-    facts.textContent = "There is no threshold before the detector starts.";
-    $("histogram").setAttribute("aria-label", `Histogram of ${count(ranking.scored)} scores, without a threshold`);
+    $("threshold-facts").textContent = "There is no threshold before the detector starts.";
+    $("histogram").setAttribute("aria-label", `Histogram of ${scored} scores, without a threshold`);
     return;
   }
-  slider.value = Math.round(1000 * threshold.position);
-  const sentence = `${count(threshold.above)} of ${count(ranking.scored)} rows above ${number(threshold.value)} (${percent(threshold.share)})`;
+  const [above, value, share] = [formatCount(threshold.above), formatNumber(threshold.value), formatPercent(threshold.share)];
+  const sentence = `${above} of ${scored} rows above ${value} (${share})`;
+  slider.value = Math.round(SLIDER_STEPS * shownPosition(state));
   slider.setAttribute("aria-valuetext", sentence);
   $("histogram").setAttribute("aria-label", `Histogram of the scores: ${sentence}`);
-  facts.append(strong(count(threshold.above)), ` of ${count(ranking.scored)} rows lie above `, strong(number(threshold.value)), ` (${percent(threshold.share)}). `);
-  if (threshold.false_alarms === null) facts.append("The model has no calibration, so the rate of false alarms is not known.");
-  else facts.append("Expected false alarms: ", strong(rate(threshold.false_alarms)), " of normal rows.");
+  $("threshold-facts").replaceChildren(strong(above), ` of ${scored} rows lie above `, strong(value), ` (${share}). `);
+  $("threshold-facts").append(...falseAlarms(threshold.false_alarms));
 }
 
-function rate(share) {
-  if (share <= 0.00101) return "at most 0.1 %";
-  return share >= 0.499 ? "50 % or more" : percent(share);
-}
+const strong = (text) => element("strong", "", text);
 
-function strong(text) {
-  const node = document.createElement("strong");
-  node.textContent = text;
-  return node;
+function falseAlarms(share) {
+  if (share === null) return ["The model has no calibration, so the rate of false alarms is not known."];
+  const rate = share <= MIN_FALSE_ALARMS ? "at most 0.1 %" : share >= MAX_FALSE_ALARMS ? "50 % or more" : formatPercent(share);
+  return ["Expected false alarms: ", strong(rate), " of normal rows."];
 }

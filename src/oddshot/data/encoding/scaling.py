@@ -1,4 +1,4 @@
-"""Mean 0 and standard deviation 1, with missing values and constant columns."""
+"""Standardise columns to mean 0 and standard deviation 1, with missing values and constant columns."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,54 +7,58 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-FARTHEST = 1e9
-"""Scaled values stop here: a value 10⁹ standard deviations away is as odd as one farther, and float32 can square it."""
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+MAX_SCALED_VALUE = 1e9
+"""Scaled values are clipped to ±1e9: anything farther from the mean is as anomalous, and float32 can square it."""
 
 
 @dataclass(frozen=True)
-class Moments:
-    """Statistics of M columns over the rows of all tasks, each [M]. A constant column has scale 1, an empty one mean 0.
+class ColumnMoments:
+    """Statistics of M columns over the rows of all tasks, each [M].
 
-    n_present, n_missing: how many rows have a value and how many have none.
+    A constant column has scale 1, a column without values mean 0. n_present, n_missing: rows with and without a value.
     """
 
-    mean: NDArray[np.float64]
-    scale: NDArray[np.float64]
-    n_present: NDArray[np.int64]
-    n_missing: NDArray[np.int64]
+    mean: FloatArray
+    scale: FloatArray
+    n_present: IntArray
+    n_missing: IntArray
 
 
-def measure(blocks: Sequence[NDArray[Any]]) -> Moments:
-    """Moments of the rows of all blocks together; each block: [n, M], NaN where a value is missing."""
+def compute_moments(blocks: Sequence[NDArray[Any]]) -> ColumnMoments:
+    """Compute the moments of the rows of all blocks together; each block: [n, M], NaN where a value is missing."""
     width = blocks[0].shape[1]
     total, squares = np.zeros(width), np.zeros(width)
     low, high = np.full(width, np.inf), np.full(width, -np.inf)
-    present = np.zeros(width, np.int64)
+    n_present = np.zeros(width, np.int64)
     for block in blocks:
         values = np.asarray(block, np.float64)
-        present += np.count_nonzero(~np.isnan(values), axis=0)
+        n_present += np.count_nonzero(~np.isnan(values), axis=0)
         total += np.nansum(values, axis=0)
         low = np.fmin(low, np.fmin.reduce(values, axis=0, initial=np.inf))
         high = np.fmax(high, np.fmax.reduce(values, axis=0, initial=-np.inf))
-    some = present > 0
-    mean = np.clip(total / np.maximum(present, 1), np.where(some, low, 0.0), np.where(some, high, 0.0))
+    has_values = n_present > 0
+    # Rounding may put the mean of a constant column beside its value.
+    mean = np.clip(total / np.maximum(n_present, 1), np.where(has_values, low, 0.0), np.where(has_values, high, 0.0))
     for block in blocks:
         squares += np.nansum((block - mean) ** 2, axis=0)
-    spread = np.sqrt(squares / np.maximum(present, 1))
-    scale = np.where((low < high) & (spread > 0), spread, 1.0)
-    return Moments(mean, scale, present, sum(len(block) for block in blocks) - present)
+    deviation = np.sqrt(squares / np.maximum(n_present, 1))
+    scale = np.where((low < high) & (deviation > 0), deviation, 1.0)
+    return ColumnMoments(mean, scale, n_present, sum(len(block) for block in blocks) - n_present)
 
 
 def standardise(values: NDArray[Any], mean: Any, scale: Any, out: NDArray[np.float32]) -> NDArray[np.bool_]:
-    """Fill out with the scaled values, 0 where missing, and tell where that is.
+    """Write the scaled values to out, 0 where missing, and return where they are missing.
 
     values, out and what is returned: [n] or [n, M]; mean and scale: scalars or [M].
     """
-    absent: NDArray[np.bool_] = np.isnan(values)
+    missing: NDArray[np.bool_] = np.isnan(values)
     with np.errstate(over="ignore"):  # a tiny scale; clipped below
         scaled = (values - mean) / scale
-    np.clip(scaled, -FARTHEST, FARTHEST, out=scaled)
-    if absent.any():
-        scaled[absent] = 0.0
+    np.clip(scaled, -MAX_SCALED_VALUE, MAX_SCALED_VALUE, out=scaled)
+    if missing.any():
+        scaled[missing] = 0.0
     out[...] = scaled
-    return absent
+    return missing

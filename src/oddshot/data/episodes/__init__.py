@@ -1,1 +1,1 @@
-"""From tasks to episodes: task sets, splits, mixing matrices, support and query rows."""
+"""Split tasks, mix their attributes, and draw episodes of support and query rows from them."""

@@ -1,4 +1,4 @@
-"""Files out of tar.gz and zip archives that strangers made: nothing outside the target, nothing half-written."""
+"""Unpack files from untrusted tar.gz and zip archives: nothing outside the target folder, nothing half-written."""
 
 import gzip
 import os
@@ -10,94 +10,111 @@ import zipfile
 import zlib
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
-from errno import EINVAL
+from errno import EDQUOT, EFBIG, EINVAL, ENOSPC
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import IO
 
-from oddshot.errors import InputError, OddshotError
+from oddshot.errors import CapacityError, FileError, InputError, OddshotError
 
-LIMIT = 8 * 2**30  # bytes; DAMI's archives unpack to less than half of that
-CHUNK = 2**20
-# Every kind of damage that tarfile, zipfile and the decompressors below them report.
-DAMAGE = (tarfile.TarError, zipfile.BadZipFile, EOFError, zlib.error, struct.error, NotImplementedError, RuntimeError,
-          ValueError, LookupError, OSError)  # fmt: skip
+MAX_UNPACKED_BYTES = 8 * 2**30  # DAMI's archives unpack to less than half of that
+MAX_PADDING_BYTES = 2**26  # after the last member of a tar archive
+_CHUNK_BYTES = 2**20
+_DISK_FULL = (ENOSPC, EDQUOT, EFBIG)
+# Everything that tarfile, zipfile and the decompressors raise for a damaged archive.
+_DAMAGE_ERRORS = (
+    tarfile.TarError,
+    zipfile.BadZipFile,
+    EOFError,
+    zlib.error,
+    struct.error,
+    NotImplementedError,
+    RuntimeError,
+    ValueError,
+    LookupError,
+    OSError,
+)
 
 
 class ArchiveError(InputError):
-    """The archive itself is at fault, not the disk nor the asker: damaged, hostile, or of other content."""
+    """The archive is damaged or hostile, or does not hold what it should."""
 
 
-def unpack_files(archive: Path, target: Path, files: Collection[str], limit: int = LIMIT) -> list[str]:
-    """Those of `files` that the archive holds, written to target/file; returns their names.
+class ArchiveSizeError(ArchiveError, CapacityError):
+    """The archive unpacks to more than the limit."""
 
-    A member is known by the last part of its path, so that an archive packed one folder higher or lower does too.
-    Either all that were found are put into place, or (damage, a hostile member, over `limit` bytes) none.
+
+def unpack_files(archive: Path, target: Path, files: Collection[str], limit: int = MAX_UNPACKED_BYTES) -> list[str]:
+    """Unpack those of `files` that the archive holds to target/file, and return their names.
+
+    Members are matched by the last part of their path, so that the folders of the archive do not matter. If the archive
+    is damaged, has a member that is refused or unpacks to more than `limit` bytes, nothing is unpacked.
     """
-    wanted = {PurePosixPath(file).name: file for file in files}
-    target.mkdir(parents=True, exist_ok=True)
-    found: dict[str, Path] = {}
-    with tempfile.TemporaryDirectory(dir=target, prefix=".unpack-") as folder:
-        budget = limit
-        with reporting_damage(archive):
+    files_by_name = {PurePosixPath(file).name: file for file in files}
+    unpacked: dict[str, Path] = {}
+    with archive_errors(archive):
+        target.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=target, prefix=".unpack-") as folder:
+            remaining_bytes = limit
             for name, size, content in _members(archive):
                 check_member_name(name, archive)
-                budget -= size
-                if budget < 0:
-                    raise ArchiveError(f"{archive}: unpacks to more than {limit} bytes; refused")
-                file = wanted.get(PurePosixPath(name).name)
+                remaining_bytes -= size
+                if remaining_bytes < 0:
+                    raise ArchiveSizeError(f"{archive}: unpacks to more than {limit} bytes; refused")
+                file = files_by_name.get(PurePosixPath(name).name)
                 if file is not None:
-                    found[file] = Path(folder) / str(len(found))
-                    copy_limited(content, found[file], size, archive)
-        for file, path in found.items():
-            (target / file).parent.mkdir(parents=True, exist_ok=True)
-            os.replace(path, target / file)
-    return list(found)
+                    unpacked[file] = Path(folder) / str(len(unpacked))
+                    copy_member(content, unpacked[file], size, archive)
+            for file, path in unpacked.items():
+                (target / file).parent.mkdir(parents=True, exist_ok=True)
+                os.replace(path, target / file)
+    return list(unpacked)
 
 
 def check_member_name(name: str, archive: Path) -> None:
-    """Refuses a member that points out of the folder it is unpacked to."""
+    """Refuse a member whose name points outside the folder that it is unpacked to."""
     outside = name.startswith("/") or PureWindowsPath(name).drive or ".." in name.replace("\\", "/").split("/")
     if outside or "\\" in name or "\0" in name:
         raise ArchiveError(f"{archive}: member {name!r} points outside the archive; refused")
 
 
-def copy_limited(content: IO[bytes], path: Path, size: int, archive: Path) -> None:
-    """The declared `size` bytes of a member into a file; one that goes on after them is refused."""
-    left = size
+def copy_member(content: IO[bytes], path: Path, size: int, archive: Path) -> None:
+    """Copy a member to a file; it must have the `size` bytes that it declares."""
+    remaining_bytes = size
     with path.open("wb") as out:
-        while chunk := content.read(CHUNK):
-            left -= len(chunk)
-            if left < 0:
+        while chunk := content.read(_CHUNK_BYTES):
+            remaining_bytes -= len(chunk)
+            if remaining_bytes < 0:
                 raise ArchiveError(f"{archive}: a member is longer than the {size} bytes it declares; refused")
             out.write(chunk)
-    if left:
-        raise ArchiveError(f"{archive}: damaged (a member ends {left} bytes early); fetch it again")
+    if remaining_bytes:
+        raise ArchiveError(f"{archive}: damaged (a member ends {remaining_bytes} bytes early); fetch it again")
 
 
 @contextmanager
-def reporting_damage(archive: Path) -> Iterator[None]:
-    """Turns whatever a broken archive makes its reader raise into one line."""
+def archive_errors(archive: Path) -> Iterator[None]:
+    """Convert whatever reading and unpacking an archive raises to an error of one line that names the archive."""
     try:
         yield
     except OddshotError:
         raise
-    except DAMAGE as error:
-        if isinstance(error, OSError) and error.errno not in (None, EINVAL):  # the disk's fault; EINVAL: a wrong offset
-            raise InputError(f"{archive}: cannot be unpacked: {error.strerror}") from error
+    except _DAMAGE_ERRORS as error:
+        if isinstance(error, OSError) and error.errno not in (None, EINVAL):  # EINVAL: a wrong offset in the archive
+            kind = CapacityError if error.errno in _DISK_FULL else FileError
+            raise kind(f"{archive}: cannot be unpacked: {error.strerror}") from error
         reason = str(error) or type(error).__name__
         raise ArchiveError(
-            f"{archive}: damaged, or no {kind_of(archive)} archive ({reason}); fetch it again"
+            f"{archive}: damaged, or no {archive_format(archive)} archive ({reason}); fetch it again"
         ) from error
 
 
-def kind_of(archive: Path) -> str:
-    """Which of the two kinds an archive's name says that it is."""
+def archive_format(archive: Path) -> str:
+    """Return the format of an archive by its suffix: zip or tar.gz."""
     return "zip" if archive.suffix == ".zip" else "tar.gz"
 
 
 def _members(archive: Path) -> Iterator[tuple[str, int, IO[bytes]]]:
-    """Name, declared size and content of every file; anything but a file or a folder is refused."""
-    if kind_of(archive) == "zip":
+    """Yield the name, declared size and content of every file; members other than files and folders are refused."""
+    if archive_format(archive) == "zip":
         with zipfile.ZipFile(archive) as zipped:
             for info in zipped.infolist():
                 if info.is_dir():
@@ -111,7 +128,7 @@ def _members(archive: Path) -> Iterator[tuple[str, int, IO[bytes]]]:
 
 
 def _tar_members(archive: Path) -> Iterator[tuple[str, int, IO[bytes]]]:
-    # A stream: one pass over the compressed file, whatever number of members is wanted.
+    # Mode "r|" reads the compressed file in one pass.
     with gzip.open(archive) as plain, tarfile.open(fileobj=plain, mode="r|") as tar:
         for member in tar:
             content = tar.extractfile(member) if member.isreg() else None
@@ -121,19 +138,23 @@ def _tar_members(archive: Path) -> Iterator[tuple[str, int, IO[bytes]]]:
                 check_member_name(member.name, archive)
             else:
                 raise ArchiveError(f"{archive}: member {member.name!r} is a link or a device; refused")
-        padding = 0
-        while chunk := plain.read(CHUNK):  # gzip compares its checksum at the very end only
-            padding += len(chunk)
-            if padding > 2**26:
-                raise ArchiveError(f"{archive}: goes on for more than {2**26} bytes after its last member; refused")
+        n_padding = 0
+        while chunk := plain.read(_CHUNK_BYTES):  # gzip verifies its checksum at the end of the file only
+            n_padding += len(chunk)
+            if n_padding > MAX_PADDING_BYTES:
+                raise ArchiveSizeError(
+                    f"{archive}: goes on for more than {MAX_PADDING_BYTES} bytes after its last member; refused"
+                )
 
 
 def check_zip_member(info: zipfile.ZipInfo, archive: Path) -> None:
-    """Refuses links, devices, encrypted members, and one larger than an archive of ours may be as a whole."""
+    """Refuse links, devices, encrypted members, and members larger than the limit for a whole archive."""
     mode = stat.S_IFMT(info.external_attr >> 16)
     if mode not in (0, stat.S_IFREG):
         raise ArchiveError(f"{archive}: member {info.filename!r} is a link or a device; refused")
     if info.flag_bits & 1:
         raise ArchiveError(f"{archive}: member {info.filename!r} is encrypted; expected plain files")
-    if info.file_size > LIMIT:
-        raise ArchiveError(f"{archive}: member {info.filename!r} unpacks to more than {LIMIT} bytes; refused")
+    if info.file_size > MAX_UNPACKED_BYTES:
+        raise ArchiveSizeError(
+            f"{archive}: member {info.filename!r} unpacks to more than {MAX_UNPACKED_BYTES} bytes; refused"
+        )

@@ -1,4 +1,4 @@
-"""The paper's 32 datasets, one card each: what a reader must deliver, where it comes from, under which terms."""
+"""The paper's 32 datasets, one card each: expected counts, where the data come from, and their terms of use."""
 
 import difflib
 import re
@@ -8,10 +8,11 @@ from oddshot.errors import InputError
 
 
 @dataclass(frozen=True)
-class Source:
-    """An archive that a public server hands out.
+class ArchiveSource:
+    """An archive on a public server.
 
-    file_name: what it is called in the cache folder. sha256: of the archive, None where none is known.
+    file_name: its name in the cache folder. sha256: its checksum, None if none is known. terms: the licence or terms of
+    use, as far as the source states any. citation: the publication to cite.
     """
 
     url: str
@@ -23,12 +24,13 @@ class Source:
 
 @dataclass(frozen=True)
 class Card:
-    """One dataset as the paper states it (Table 4), and where it is found.
+    """One dataset with the counts of the paper's Table 4, and where to find it.
 
-    title: its name in Table 1. n_normal, n_anomaly: rows in all, or rows a task where `per_task`. file: its path within
-    the archive, format: what that file is, sha256: of that file, None where none is known. splits: training, validation
-    and target tasks, None where the paper has no such row. task_names: the tasks that it holds, empty for one that
-    Sec. 4.1 multiplies. device: the N-BaIoT folder whose tasks are the target. unverified: what nobody has checked yet.
+    title: its name in Table 1. n_normal, n_anomaly: the number of rows, of each task if `per_task`. file: its path in
+    the archive. format: of that file; "arff", "mat" or "csv". sha256: of that file, None if none is known. splits: the
+    number of training, validation and target tasks, None if the paper has no such row. task_names: the tasks of the
+    dataset, empty for a single table that is made into many tasks by mixing (Sec. 4.1). device: the N-BaIoT folder
+    whose tasks are the target. unverified: which of these facts have not been checked.
     """
 
     name: str
@@ -36,7 +38,7 @@ class Card:
     n_normal: int
     n_anomaly: int
     n_attributes: int
-    source: Source
+    source: ArchiveSource
     file: str
     format: str
     splits: tuple[int, int, int] | None = (400, 50, 50)
@@ -47,18 +49,18 @@ class Card:
     unverified: str = ""
 
     @property
-    def kept_as(self) -> str:
-        """What it is read from in the cache folder: its file, or the rows drawn from an archive too large to unpack."""
+    def cache_file(self) -> str:
+        """The path in the cache folder: its own file, or the rows sampled from an archive too large to unpack."""
         return "nbaiot-tasks.npz" if self.format == "csv" else self.file
 
     @property
     def terms(self) -> str:
-        """Licence or terms, as far as the source states any."""
+        """The licence or terms of use, as far as the source states any."""
         return self.source.terms
 
     @property
     def citation(self) -> str:
-        """Whom to cite."""
+        """The publication to cite."""
         return self.source.citation
 
 
@@ -68,21 +70,21 @@ _DAMI_CITATION = (
     "Campos et al. (2016). On the evaluation of unsupervised outlier detection: measures, datasets, and an empirical "
     "study. Data Mining and Knowledge Discovery 30(4), 891-927."
 )
-LITERATURE = Source(
+LITERATURE = ArchiveSource(
     f"{_DAMI}/literature.tar.gz",
     "literature.tar.gz",
     "42a69b719f846bc03e4a6a0e5776969d4cd6b61a17675035c27753e7a6e0e256",
     _DAMI_TERMS,
     _DAMI_CITATION,
 )
-SEMANTIC = Source(
+SEMANTIC = ArchiveSource(
     f"{_DAMI}/semantic.tar.gz",
     "semantic.tar.gz",
     "e77ad3d37baeb1e4025497496e2183d3d00c6ea2d1e603b2d388894b490fa71a",
     _DAMI_TERMS,
     _DAMI_CITATION,
 )
-LANDMINE = Source(
+LANDMINE = ArchiveSource(
     "http://www.ee.duke.edu/~lcarin/LandmineData.zip",
     "LandmineData.zip",
     None,
@@ -90,7 +92,7 @@ LANDMINE = Source(
     "Xue, Liao, Carin & Krishnapuram (2007). Multi-task learning for classification with Dirichlet process priors. "
     "Journal of Machine Learning Research 8, 35-63.",
 )
-NBAIOT = Source(
+NBAIOT = ArchiveSource(
     "https://archive.ics.uci.edu/static/public/442/detection+of+iot+botnet+attacks+n+baiot.zip",
     "nbaiot.zip",
     "64929678b081d8e579a8d7c488cf11cc588403f282d5fb065b4156edbd55de9b",
@@ -99,7 +101,7 @@ NBAIOT = Source(
     "IEEE Pervasive Computing 17(3), 12-22.",
 )
 
-# Title, normal rows, anomalous rows, attributes (Table 4); DAMI's normalised file with these counts, draw v01.
+# Title, normal rows, anomalous rows and attributes (Table 4), and DAMI's normalised file with these counts, sample v01.
 _OUTLIER_TABLES = (
     ("ALOI", 48492, 1508, 27, "literature/ALOI/ALOI_norm.arff"),
     ("Annthyroid", 6666, 350, 21, "semantic/Annthyroid/Annthyroid_norm_05_v01.arff"),
@@ -124,9 +126,9 @@ _OUTLIER_TABLES = (
     ("Waveform", 3343, 100, 21, "literature/Waveform/Waveform_withoutdupl_norm_v01.arff"),
     ("Wilt", 4578, 93, 5, "semantic/Wilt/Wilt_norm_02_v01.arff"),
 )
-_NAMED_BY_RULE = "the file's name follows from DAMI's naming and the paper's counts; not seen in the archive itself"
+_UNVERIFIED_NAME = "the file's name follows from DAMI's naming and the paper's counts; not seen in the archive itself"
 
-# Table 1's name, the dataset's own folder, Table 4's training, validation and target tasks.
+# Title in Table 1, folder in the dataset, number of training, validation and target tasks in Table 4.
 _DEVICES = (
     ("Doorbell1", "Danmini_Doorbell", (66, 4, 10)),
     ("Thermostat", "Ecobee_Thermostat", (64, 6, 10)),
@@ -140,19 +142,19 @@ _DEVICES = (
 )
 DEVICES = tuple(folder for _, folder, _ in _DEVICES)
 ATTACKS = {"gafgyt": ("combo", "junk", "scan", "tcp", "udp"), "mirai": ("ack", "scan", "syn", "udp", "udpplain")}
-WITHOUT_MIRAI = ("Ennio_Doorbell", "Samsung_SNH_1011_N_Webcam")
+DEVICES_WITHOUT_MIRAI = ("Ennio_Doorbell", "Samsung_SNH_1011_N_Webcam")
 _NBAIOT_TASKS = tuple(
     f"{device}/{botnet}_{attack}"
     for device in DEVICES
     for botnet, attacks in ATTACKS.items()
-    if botnet == "gafgyt" or device not in WITHOUT_MIRAI
+    if botnet == "gafgyt" or device not in DEVICES_WITHOUT_MIRAI
     for attack in attacks
 )
 
 
 def _outlier_card(title: str, n_normal: int, n_anomaly: int, n_attributes: int, file: str) -> Card:
     source = LITERATURE if file.startswith("literature/") else SEMANTIC
-    unverified = _NAMED_BY_RULE if title in ("ALOI", "InternetAds", "KDDCup99") else ""
+    unverified = _UNVERIFIED_NAME if title in ("ALOI", "InternetAds", "KDDCup99") else ""
     return Card(
         title.lower(), title, n_normal, n_anomaly, n_attributes, source, file, "arff", unverified=unverified
     )  # fmt: skip
@@ -196,7 +198,7 @@ ALIASES = {
 
 
 def find_card(name: str) -> Card:
-    """The card of a dataset: any case, with or without dashes, by alias too."""
+    """Return the card of a dataset by its name or an alias, in any case, with or without dashes."""
     key = re.sub(r"[^a-z0-9]", "", name.lower())
     key = ALIASES.get(key, key)
     if key in CARDS:

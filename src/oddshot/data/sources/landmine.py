@@ -1,4 +1,4 @@
-"""Landmine: 29 fields in one MATLAB file, cells `feature` and `label`."""
+"""Read the Landmine dataset: 29 fields in one MATLAB file with the cell arrays `feature` and `label`."""
 
 from pathlib import Path
 
@@ -9,15 +9,15 @@ from oddshot.errors import InputError
 
 
 def read_landmine(path: Path) -> tuple[NDArray[np.float64], NDArray[np.int8], NDArray[np.int64]]:
-    """X [n, 9] unscaled, y [n] (1 = mine), task [n]: the number of the field, from 0.
+    """Return X [n, 9] unscaled, y [n] (1 = mine) and task [n], the index of the field.
 
-    For a file whose checksum has been compared: on a damaged one scipy's reader may end the interpreter.
+    Only for files with a verified checksum: on a damaged one scipy's reader may crash the interpreter.
     """
     import scipy.io
 
     try:
         content = scipy.io.loadmat(path, variable_names=("feature", "label"))
-    except Exception as error:  # loadmat raises nearly every kind of exception for a damaged file
+    except Exception as error:  # loadmat raises exceptions of nearly every class for a damaged file
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise InputError(f"{path}: damaged, or no MATLAB file ({reason})") from error
     missing = [name for name in ("feature", "label") if name not in content]
@@ -26,13 +26,13 @@ def read_landmine(path: Path) -> tuple[NDArray[np.float64], NDArray[np.int8], ND
     features, labels = content["feature"].ravel(), content["label"].ravel()
     if features.dtype != object or labels.dtype != object or len(features) != len(labels) or len(features) == 0:
         raise InputError(f"{path}: feature and label are not two rows of as many cells, one a field")
-    for field, (rows, marks) in enumerate(zip(features, labels, strict=True)):
-        if rows.ndim != 2 or rows.shape[1] != features[0].shape[-1] or marks.size != len(rows):
-            raise InputError(f"{path}: field {field} has features {rows.shape} and labels {marks.shape}")
+    for field, (rows, field_labels) in enumerate(zip(features, labels, strict=True)):
+        if rows.ndim != 2 or rows.shape[1] != features[0].shape[-1] or field_labels.size != len(rows):
+            raise InputError(f"{path}: field {field} has features {rows.shape} and labels {field_labels.shape}")
         if rows.dtype.kind not in "fiu" or not np.isfinite(rows).all():
             raise InputError(f"{path}: field {field} has features that are not finite numbers")
-        if not np.isin(marks, (0, 1)).all():
+        if not np.isin(field_labels, (0, 1)).all():
             raise InputError(f"{path}: field {field} has labels other than 0 (clutter) and 1 (mine)")
     X = np.concatenate([np.asarray(rows, dtype=np.float64) for rows in features])
-    y = np.concatenate([marks.ravel() for marks in labels]).astype(np.int8)
+    y = np.concatenate([field_labels.ravel() for field_labels in labels]).astype(np.int8)
     return X, y, np.repeat(np.arange(len(features)), [len(rows) for rows in features])

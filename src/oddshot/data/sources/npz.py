@@ -1,18 +1,18 @@
-"""A dataset in one .npz file: X, y, and for several tasks `task` and perhaps `task_names`. No pickle."""
+"""Read a dataset from a .npz file without pickles: X, y and, for several tasks, `task` and optionally `task_names`."""
 
+from errno import EINVAL
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from oddshot.errors import InputError
+from oddshot.data.sources.arrays import DatasetArrays
+from oddshot.errors import InputError, file_error
 
-Arrays = tuple[NDArray[np.float64], NDArray[np.int8], NDArray[np.int64] | None, tuple[str, ...]]
 
-
-def read_npz(path: Path) -> Arrays:
-    """X [n, M], y [n] (1 = anomaly, 0 = normal), task [n] from 0 or None, the tasks' names where the file has any."""
+def read_npz(path: Path) -> DatasetArrays:
+    """Return the arrays of a file, checked."""
     content = _load(path)
     for name in ("X", "y"):
         if name not in content:
@@ -24,11 +24,12 @@ def read_npz(path: Path) -> Arrays:
         raise InputError(f"{path}: X ({X.dtype}) holds other things than finite numbers")
     if y.dtype.kind not in "fiub" or not np.isin(y, (0, 1)).all():
         raise InputError(f"{path}: y ({y.dtype}) holds labels other than 1 (anomaly) and 0 (normal)")
-    task, names = _tasks(content, path, len(X)) if "task" in content else (None, ())
-    return X.astype(np.float64), y.astype(np.int8), task, names
+    task, names = _number_tasks(content, path, len(X)) if "task" in content else (None, ())
+    return DatasetArrays(X.astype(np.float64), y.astype(np.int8), task, names)
 
 
-def _tasks(content: dict[str, NDArray[Any]], path: Path, n: int) -> tuple[NDArray[np.int64], tuple[str, ...]]:
+def _number_tasks(content: dict[str, NDArray[Any]], path: Path, n: int) -> tuple[NDArray[np.int64], tuple[str, ...]]:
+    """Return the index of each row's task, [n], and the names of the tasks if the file has any."""
     task = content["task"]
     if task.shape != (n,) or task.dtype.kind not in "iuU":
         raise InputError(
@@ -45,8 +46,10 @@ def _tasks(content: dict[str, NDArray[Any]], path: Path, n: int) -> tuple[NDArra
 
 def _load(path: Path) -> dict[str, NDArray[Any]]:
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
             return {name: file[name] for name in file.files}
-    except Exception as error:  # zipfile and the parser of headers raise nearly every kind for a damaged file
+    except Exception as error:  # zipfile and NumPy raise exceptions of nearly every class for a damaged file
+        if isinstance(error, OSError) and error.errno not in (None, EINVAL):  # EINVAL: a wrong offset in the file
+            raise file_error("read", path, error) from error
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise InputError(f"{path}: damaged, or no .npz file of plain arrays ({reason})") from error

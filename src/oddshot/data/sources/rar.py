@@ -1,4 +1,4 @@
-"""Lines of text files in a RAR archive, through whichever unpacker is installed; nothing is written to disk."""
+"""Read text files in RAR archives line by line, with whichever unpacker is installed, without writing to disk."""
 
 import re
 import shutil
@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO
 
-from oddshot.errors import InputError
+from oddshot.errors import CapacityError, InputError
 
-LINE_LIMIT = 2**20  # bytes; N-BaIoT's lines have about 2,000
-LIMIT = 16 * 2**30  # bytes of one member; N-BaIoT's largest has about 0.5 GB
+MAX_LINE_BYTES = 2**20  # N-BaIoT's lines have about 2,000
+MAX_MEMBER_BYTES = 16 * 2**30  # N-BaIoT's largest member has about 0.5 GB
 
 
 @dataclass(frozen=True)
 class Unpacker:
-    """A program on the PATH, its arguments to list members one a line, and to write one to standard output."""
+    """A program that unpacks RAR, with its arguments to list the members and to write one to standard output."""
 
     program: str
     list_args: tuple[str, ...]
@@ -33,12 +33,12 @@ UNPACKERS = (
 
 
 def find_unpacker() -> Unpacker | None:
-    """The first that is installed."""
+    """Return the first unpacker that is installed, or None."""
     return next((unpacker for unpacker in UNPACKERS if shutil.which(unpacker.program)), None)
 
 
 def rar_lines(archive: Path, file_name: str) -> Iterator[bytes]:
-    """The lines of the member whose path ends in `file_name`."""
+    """Yield the lines of the member whose path ends in `file_name`."""
     unpacker = find_unpacker()
     if unpacker is None:
         programs = ", ".join(unpacker.program for unpacker in UNPACKERS)
@@ -46,11 +46,11 @@ def rar_lines(archive: Path, file_name: str) -> Iterator[bytes]:
     member = next((name for name in _members(unpacker, archive) if PurePosixPath(name).name == file_name), None)
     if member is None:
         raise InputError(f"{archive}: holds no {file_name}")
-    if not re.fullmatch(r"\w[\w ./-]*", member):  # the programs read wildcards, switches and @lists out of a name
+    if not re.fullmatch(r"\w[\w ./-]*", member):  # unpackers interpret wildcards, options and @lists in names
         raise InputError(f"{archive}: member {member!r} has an unexpected name; refused")
     command = [unpacker.program, *unpacker.print_args, str(archive), member]
-    with tempfile.TemporaryFile() as complaints:
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=complaints)
+    with tempfile.TemporaryFile() as stderr:
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=stderr)
         assert process.stdout is not None
         try:
             yield from limited_lines(process.stdout, f"{archive}: {member}")
@@ -60,30 +60,32 @@ def rar_lines(archive: Path, file_name: str) -> Iterator[bytes]:
             process.kill()
             process.wait()
         if code != 0:
-            complaints.seek(0)
-            raise _failed(unpacker, archive, complaints.read(2000))
+            stderr.seek(0)
+            raise _unpacker_error(unpacker, archive, stderr.read(2000))
 
 
-def limited_lines(stream: IO[bytes], where: str, limit: int = LIMIT) -> Iterator[bytes]:
-    """Lines of a stream; one without end, or a stream without end, is refused."""
-    while line := stream.readline(LINE_LIMIT):
-        limit -= len(line)
-        if limit < 0 or len(line) == LINE_LIMIT:
-            raise InputError(f"{where}: longer than any table expected here; refused")
+def limited_lines(stream: IO[bytes], where: str, max_bytes: int = MAX_MEMBER_BYTES) -> Iterator[bytes]:
+    """Yield the lines of a stream; a line or a stream that is too long is refused."""
+    remaining_bytes = max_bytes
+    while line := stream.readline(MAX_LINE_BYTES):
+        remaining_bytes -= len(line)
+        if remaining_bytes < 0 or len(line) == MAX_LINE_BYTES:
+            raise CapacityError(f"{where}: longer than any table expected here; refused")
         yield line
 
 
 def _members(unpacker: Unpacker, archive: Path) -> list[str]:
+    """Return the paths of the members."""
     command = [unpacker.program, *unpacker.list_args, str(archive)]
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)
     if done.returncode != 0:
-        raise _failed(unpacker, archive, done.stderr or done.stdout)
+        raise _unpacker_error(unpacker, archive, done.stderr or done.stdout)
     lines = done.stdout.decode("utf-8", "replace").splitlines()
     if unpacker.program.startswith("7z"):  # prints "Path = NAME" among other properties
         lines = [line.removeprefix("Path = ") for line in lines if line.startswith("Path = ")]
     return [line.replace("\\", "/") for line in lines]
 
 
-def _failed(unpacker: Unpacker, archive: Path, complaint: bytes) -> InputError:
-    reason = " ".join(complaint.decode("utf-8", "replace").split())[:200]
+def _unpacker_error(unpacker: Unpacker, archive: Path, output: bytes) -> InputError:
+    reason = " ".join(output.decode("utf-8", "replace").split())[:200]
     return InputError(f"{archive}: {unpacker.program} cannot unpack it ({reason or 'no reason given'})")

@@ -1,6 +1,6 @@
-"""CSV, Parquet, ARFF and data frames -> Arrow tables and tasks."""
+"""Read CSV, Parquet and ARFF files and data frames as Arrow tables, and labelled files as tasks."""
 
-from oddshot.data.tables.frames import as_table
+from oddshot.data.tables.conversion import as_table
 from oddshot.data.tables.labels import parse_labels
 from oddshot.data.tables.readers import read_table, stream_table
 from oddshot.data.tables.tasks import find_files, read_support, read_tasks

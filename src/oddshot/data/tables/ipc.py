@@ -1,4 +1,4 @@
-"""Arrow tables as bytes in the stream format of Arrow IPC, and back from bytes that may come from anywhere."""
+"""Convert Arrow tables to bytes in the stream format of Arrow IPC, and untrusted bytes back to tables."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,11 +12,12 @@ import pyarrow.ipc
 from oddshot.errors import InputError, OddshotError
 
 _FILE_MAGIC = b"ARROW1"
-_HEADER, _COMPRESSION, _DATA = 2, 3, 1  # fields of the messages' flat buffers
+# Numbers of the fields in Arrow's flatbuffer schema (Message.fbs).
+_MESSAGE_HEADER, _DICTIONARY_BATCH_DATA, _RECORD_BATCH_COMPRESSION = 2, 1, 3
 
 
 def to_ipc(table: Any) -> bytes:
-    """The table as a stream."""
+    """Write a table as an IPC stream."""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table)
@@ -24,10 +25,13 @@ def to_ipc(table: Any) -> bytes:
 
 
 def from_ipc(data: bytes, where: str = "body") -> Any:
-    """The table of a stream, every buffer checked. Compressed ones are refused: a few bytes could become many."""
+    """Read the table of an IPC stream and validate every buffer; where: names the stream in error messages.
+
+    Compressed buffers are refused: a few bytes could decompress to very many.
+    """
     if data.startswith(_FILE_MAGIC):
         raise InputError(f"{where}: an Arrow file; expected the stream format of Arrow IPC")
-    with _one_line(where):
+    with _errors_naming(where):
         for message in _messages(data):
             if message.type in ("record batch", "dictionary") and _is_compressed(bytes(message.metadata), message.type):
                 raise InputError(f"{where}: compressed Arrow buffers; expected plain ones")
@@ -41,16 +45,16 @@ def _messages(data: bytes) -> Iterator[Any]:
     yield from pa.ipc.MessageReader.open_stream(pa.BufferReader(data))
 
 
-def _is_compressed(metadata: bytes, kind: str) -> bool:
-    """Whether the RecordBatch in a message states a compression; pyarrow does not tell."""
-    batch = _table_at(metadata, _field(metadata, _follow(metadata, 0), _HEADER))
-    if kind == "dictionary":
-        batch = _table_at(metadata, _field(metadata, batch, _DATA))
-    return batch is not None and _field(metadata, batch, _COMPRESSION) is not None
+def _is_compressed(metadata: bytes, message_type: str) -> bool:
+    """Return whether the record batch of a message declares a compression, which pyarrow does not expose."""
+    batch = _follow_if_present(metadata, _field_position(metadata, _follow(metadata, 0), _MESSAGE_HEADER))
+    if message_type == "dictionary":
+        batch = _follow_if_present(metadata, _field_position(metadata, batch, _DICTIONARY_BATCH_DATA))
+    return batch is not None and _field_position(metadata, batch, _RECORD_BATCH_COMPRESSION) is not None
 
 
-def _field(buffer: bytes, table: int | None, number: int) -> int | None:
-    """Where a field of a flat buffer's table is; None where it is left out."""
+def _field_position(buffer: bytes, table: int | None, number: int) -> int | None:
+    """Return the position of a field in the flatbuffer table at position `table`; None if it is absent."""
     if table is None:
         return None
     vtable = table - unpack_from("<i", buffer, table)[0]
@@ -60,21 +64,23 @@ def _field(buffer: bytes, table: int | None, number: int) -> int | None:
     return table + int(offset) if offset else None
 
 
-def _table_at(buffer: bytes, place: int | None) -> int | None:
-    return None if place is None else _follow(buffer, place)
+def _follow_if_present(buffer: bytes, position: int | None) -> int | None:
+    return None if position is None else _follow(buffer, position)
 
 
-def _follow(buffer: bytes, place: int) -> int:
-    return place + int(unpack_from("<I", buffer, place)[0])
+def _follow(buffer: bytes, position: int) -> int:
+    """Return the position that the relative offset stored at `position` points to."""
+    return position + int(unpack_from("<I", buffer, position)[0])
 
 
 @contextmanager
-def _one_line(where: str) -> Iterator[None]:
+def _errors_naming(where: str) -> Iterator[None]:
+    """Convert whatever malformed bytes make Arrow raise to an InputError of one line."""
     try:
         yield
     except OddshotError:
         raise
-    except MemoryError:
+    except MemoryError:  # the stream declares sizes that no sender would: its mistake, not this machine's
         raise InputError(f"{where}: not enough memory for this Arrow stream") from None
     except (pa.ArrowException, OSError, ValueError, KeyError, StructError, StopIteration) as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0][:160]

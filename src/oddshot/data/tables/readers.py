@@ -1,96 +1,102 @@
-"""A file of any known format becomes an Arrow table, whole or in chunks."""
+"""Read a file of any supported format as an Arrow table, whole or in chunks."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet
 
-from oddshot.data.tables.arfffile import read_arff
-from oddshot.data.tables.csvfile import read_csv
-from oddshot.data.tables.csvstream import stream_csv
-from oddshot.data.tables.frames import as_table, without_row_index
-from oddshot.errors import InputError, OddshotError
-
-_PARQUET = (".parquet", ".pq")
-_ARFF = (".arff",)
-_BUFFER = 1 << 20  # bytes of a Parquet column read at once
+from oddshot.data.tables.arff_reading import read_arff, stream_arff
+from oddshot.data.tables.column_names import without_row_index
+from oddshot.data.tables.conversion import as_table
+from oddshot.data.tables.csv_reading import read_csv
+from oddshot.data.tables.csv_streaming import stream_csv
+from oddshot.data.tables.parquet_reading import read_parquet, stream_parquet
+from oddshot.errors import CapacityError, InputError, OddshotError, file_error
 
 
-def read_table(path: str | PathLike[str], text: Sequence[str] = ()) -> Any:
-    """The whole file as a pyarrow.Table: Parquet or ARFF by the name's end, else CSV.
+@dataclass(frozen=True)
+class FileFormat:
+    """How files of one format are read.
 
-    The types of CSV columns are inferred, but the columns named in `text` stay as written.
+    read: takes the path and the names of columns that must stay text, and returns the whole file as a pyarrow.Table.
+    stream: takes the path, the number of rows of a chunk and the kinds of the columns, see stream_table, and yields
+    pyarrow.Tables of at most that many rows.
+    """
+
+    read: Callable[[Path, Sequence[str]], Any]
+    stream: Callable[[Path, int, Mapping[str, str]], Iterator[Any]]
+
+
+CSV = FileFormat(read_csv, stream_csv)
+PARQUET = FileFormat(read_parquet, stream_parquet)
+ARFF = FileFormat(read_arff, stream_arff)
+
+FORMATS: dict[str, FileFormat] = {".parquet": PARQUET, ".pq": PARQUET, ".arff": ARFF}
+"""File formats by suffix, in lower case. Files with any other suffix are read as CSV.
+
+To add a format, write a module like parquet_reading.py with a read and a stream function, and add its suffixes here.
+"""
+
+
+def read_table(path: str | PathLike[str], text_columns: Sequence[str] = ()) -> Any:
+    """Read the whole file as a pyarrow.Table, in the format of its suffix.
+
+    The types of CSV columns are inferred, except for those named in `text_columns`, which stay text as written.
     """
     path = Path(path)
-    with _one_line_errors(path):
-        if path.suffix.lower() in _PARQUET:
-            with _open_parquet(path) as file:
-                table = file.read()
-        elif path.suffix.lower() in _ARFF:
-            table = read_arff(path)
-        else:
-            table = read_csv(path, text)
-        table = _select(table, path)
+    with _errors_naming(path):
+        table = _with_plain_columns(_format_of(path).read(path, text_columns), path)
     if table.num_rows == 0:
-        raise _no_rows(path)
+        raise _no_rows_error(path)
     return table
 
 
 def stream_table(
-    path: str | PathLike[str], chunk_rows: int = 65_536, columns: Mapping[str, str] | None = None
+    path: str | PathLike[str], chunk_rows: int = 65_536, kinds: Mapping[str, str] | None = None
 ) -> Iterator[Any]:
-    """The file as tables of at most chunk_rows rows, in order; CSV and Parquet in constant memory.
+    """Yield the file as tables of at most chunk_rows rows, in order; CSV and Parquet in constant memory.
 
-    columns: the kind of each column that a model knows, as in Encoding.kinds. All columns of the file are there, known
-    or not. The types of all chunks agree: in CSV files, columns of kind number are float64, boolean bool, category
-    dictionary-encoded text, and all others text.
+    kinds: the kinds of columns by name, as in Encoding.kinds. Columns without one are read too. The types of all chunks
+    agree: in CSV files, columns of kind number are float64, boolean bool, category dictionary-encoded text, and all
+    others text.
     """
     path = Path(path)
     n_rows = 0
-    with _one_line_errors(path):
-        if path.suffix.lower() in _PARQUET:
-            chunks = _stream_parquet(path, chunk_rows)
-        elif path.suffix.lower() in _ARFF:
-            whole = read_arff(path)
-            chunks = (whole.slice(start, chunk_rows) for start in range(0, whole.num_rows, chunk_rows))
-        else:
-            chunks = stream_csv(path, chunk_rows, columns or {})
-        for chunk in chunks:
+    with _errors_naming(path):
+        for chunk in _format_of(path).stream(path, chunk_rows, kinds or {}):
             n_rows += chunk.num_rows
-            yield _select(chunk, path)
+            yield _with_plain_columns(chunk, path)
     if n_rows == 0:
-        raise _no_rows(path)
+        raise _no_rows_error(path)
 
 
-def _open_parquet(path: Path) -> Any:
-    return pyarrow.parquet.ParquetFile(path, pre_buffer=False, buffer_size=_BUFFER, page_checksum_verification=True)
+def _format_of(path: Path) -> FileFormat:
+    return FORMATS.get(path.suffix.lower(), CSV)
 
 
-def _stream_parquet(path: Path, chunk_rows: int) -> Iterator[Any]:
-    with _open_parquet(path) as file:
-        for batch in file.iter_batches(batch_size=chunk_rows):
-            yield pa.Table.from_batches([batch])
-
-
-def _select(table: Any, path: Path) -> Any:
+def _with_plain_columns(table: Any, path: Path) -> Any:
+    """Drop the row index that pandas writes, and convert rare Arrow types to common ones."""
     return as_table(table.select(without_row_index(table.column_names, path)), str(path))
 
 
-def _no_rows(path: Path) -> InputError:
+def _no_rows_error(path: Path) -> InputError:
     return InputError(f"{path}: no rows, only a header")
 
 
 @contextmanager
-def _one_line_errors(path: Path) -> Iterator[None]:
-    """What can go wrong with a file, as one line that names it."""
+def _errors_naming(path: Path) -> Iterator[None]:
+    """Convert whatever reading a file raises to an error of one line that names the file."""
     try:
         yield
     except OddshotError:
         raise
     except (OSError, UnicodeError, pa.ArrowException) as error:
-        reason = getattr(error, "strerror", None) or str(error).splitlines()[0]
-        raise InputError(f"{path}: cannot be read ({reason})") from error
+        if isinstance(error, OSError) and error.errno is not None:
+            raise file_error("read", path, error) from error
+        # Arrow reports damaged content as an OSError without a number.
+        kind = CapacityError if isinstance(error, MemoryError) else InputError
+        raise kind(f"{path}: cannot be read ({str(error).splitlines()[0]})") from error

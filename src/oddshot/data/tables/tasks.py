@@ -1,4 +1,4 @@
-"""Files with labelled rows become tasks: one a file, or one for each value of a column."""
+"""Read files with labelled rows as tasks: one task per file, or one per value of a column."""
 
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
@@ -8,114 +8,157 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from oddshot.data.tables.cells import Place, distinct
-from oddshot.data.tables.frames import listed, select_columns
-from oddshot.data.tables.labels import Labels, parse_labels, spelling, values_seen
+from oddshot.data.tables.column_names import format_names, select_columns
+from oddshot.data.tables.columns import CellLocation, distinct_values
+from oddshot.data.tables.concatenation import concat_tables
+from oddshot.data.tables.labels import distinct_label_texts, label_text, parse_labels
 from oddshot.data.tables.readers import read_table
-from oddshot.data.tables.stacking import stack
 from oddshot.data.task import ANOMALY, Task
-from oddshot.errors import InputError
+from oddshot.errors import FileError, InputError
 
-AnyPath = str | PathLike[str]
+FilePath = str | PathLike[str]
+_MAX_COLUMNS_SHOWN = 20  # in an error message
 
 
 def read_tasks(
-    paths: AnyPath | Iterable[AnyPath], label: str, task: str | None = None, anomaly_value: object = None
+    paths: FilePath | Iterable[FilePath], label: str, task: str | None = None, anomaly_value: object = None
 ) -> list[Task]:
-    """Tasks from files: one a file, named after it, or with `task` one for each value of that column.
+    """Read labelled tasks from CSV, Parquet or ARFF files.
 
-    paths: a path, a pattern such as fleet/*.csv, or several. label: the column of labels, see parse_labels. The rows X
-    of each task are an Arrow table of the other columns, in the order of the first file.
+    Parameters
+    ----------
+    paths : str, path or iterable of them
+        Files, or patterns such as ``fleet/*.csv``. All files must have the columns of the first one; other columns are
+        ignored with a warning.
+    label : str
+        The column of labels: 1, true (anomaly), 0, false (normal), -1 or empty (unlabelled).
+    task : str, optional
+        A column whose every value is a task. Without it each file is a task, named after the file.
+    anomaly_value : object, optional
+        The value of `label` that marks anomalies. Every other value is then normal, and an empty cell unlabelled.
+
+    Returns
+    -------
+    list of Task
+        The rows `X` of each task are a pyarrow.Table of the columns other than `label` and `task`, in the order of the
+        first file. Tasks are in the order of the files, or of their first rows.
+
+    Raises
+    ------
+    FileError
+        If a file cannot be read, or no file matches a pattern.
+    InputError
+        If a file is damaged, a column is missing, or a cell of `label` or `task` is not valid.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from oddshot import read_tasks
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "fleet.csv"
+    ...     _ = path.write_text("machine,load,fault\\na,1.5,0\\na,9.0,1\\nb,2.5,\\n")
+    ...     tasks = read_tasks(path, label="fault", task="machine")
+    >>> [(task.name, task.X["load"].to_pylist(), task.y.tolist()) for task in tasks]
+    [('a', [1.5, 9.0], [0, 1]), ('b', [2.5], [-1])]
     """
     if label == task:
         raise InputError(f"column {label!r} cannot hold both the labels and the tasks")
     files = find_files(paths)
-    tables = _read_alike(files, [label] if task is None else [label, task])
+    tables = _read_with_same_columns(files, [label] if task is None else [label, task])
     labels = [
         parse_labels(table[label], anomaly_value, str(path), label) for path, table in zip(files, tables, strict=True)
     ]
     if anomaly_value is not None and not any((y == ANOMALY).any() for y in labels):
         where = str(files[0]) if len(files) == 1 else f"{files[0]} and {len(files) - 1} more"
-        raise InputError(_no_anomaly(where, label, anomaly_value, tables))
+        raise InputError(_no_anomaly_message(where, label, anomaly_value, tables))
     rows = [table.drop_columns([label]) for table in tables]
     if task is None:
-        return [Task(name, X, y) for name, X, y in zip(_names(files), rows, labels, strict=True)]
-    return _group(rows, labels, [Place(str(path), task) for path in files])
+        return [Task(name, X, y) for name, X, y in zip(_task_names(files), rows, labels, strict=True)]
+    return _group_by_task(rows, labels, [CellLocation(str(path), task) for path in files])
 
 
-def read_support(path: AnyPath, label: str, anomaly_value: object = None) -> tuple[Any, Labels]:
-    """The labelled rows of one task: an Arrow table of n rows without the labels, and the labels: [n]."""
+def read_support(path: FilePath, label: str, anomaly_value: object = None) -> tuple[Any, NDArray[np.int8]]:
+    """Read the labelled rows of one task: a pyarrow.Table of n rows without the labels, and the labels: [n]."""
     path = Path(path)
-    (table,) = _read_alike([path], [label])
+    (table,) = _read_with_same_columns([path], [label])
     y = parse_labels(table[label], anomaly_value, str(path), label)
-    if anomaly_value is not None and not (y == ANOMALY).any():  # normal rows alone are a legal support
-        warnings.warn(_no_anomaly(str(path), label, anomaly_value, [table]), stacklevel=2)
+    if anomaly_value is not None and not (y == ANOMALY).any():  # a support of normal rows alone is allowed
+        warnings.warn(_no_anomaly_message(str(path), label, anomaly_value, [table]), stacklevel=2)
     return table.drop_columns([label]), y
 
 
-def find_files(paths: AnyPath | Iterable[AnyPath]) -> list[Path]:
-    """The files that paths and patterns name, each once, those of a pattern in alphabetical order."""
-    found: dict[Path, None] = {}
+def find_files(paths: FilePath | Iterable[FilePath]) -> list[Path]:
+    """Return the files that paths and patterns name, each once, those of one pattern in alphabetical order."""
+    files: dict[Path, None] = {}
     for path in [paths] if isinstance(paths, str | PathLike) else paths:
         text = fspath(path)
         is_pattern = has_magic(text) and not Path(text).exists()
         matches = sorted(glob(text, recursive=True)) if is_pattern else [text]
         if not matches:
-            raise InputError(f"no file matches {text!r}")
-        found.update(dict.fromkeys(map(Path, matches)))
-    for path in found:
+            raise FileError(f"no file matches {text!r}")
+        files.update(dict.fromkeys(map(Path, matches)))
+    for path in files:
         if path.is_dir():
-            raise InputError(f"{path}: a folder; expected files, such as {str(path / '*.csv')!r}")
-    if not found:
+            raise FileError(f"{path}: a folder; expected files, such as {str(path / '*.csv')!r}")
+    if not files:
         raise InputError("no files given")
-    return list(found)
+    return list(files)
 
 
-def _read_alike(files: Sequence[Path], special: Sequence[str]) -> list[Any]:
-    """The files' tables with the columns of the first; the special columns, labels and tasks, as written."""
+def _read_with_same_columns(files: Sequence[Path], text_columns: Sequence[str]) -> list[Any]:
+    """Read tables with the columns of the first; text_columns, those of labels and tasks, stay text as written."""
     tables: list[Any] = []
     for path in files:
-        table = read_table(path, text=special)
-        for name in special:
+        table = read_table(path, text_columns)
+        for name in text_columns:
             if name not in table.column_names:
-                raise InputError(f"{path}: no column {name!r}; its columns are {listed(table.column_names, 20)}")
-        if len(table.column_names) == len(special):
-            raise InputError(f"{path}: no columns other than {listed(special)}")
+                columns = format_names(table.column_names, _MAX_COLUMNS_SHOWN)
+                raise InputError(f"{path}: no column {name!r}; its columns are {columns}")
+        if len(table.column_names) == len(text_columns):
+            raise InputError(f"{path}: no columns other than {format_names(text_columns)}")
         tables.append(select_columns(table, tables[0].column_names, str(path)) if tables else table)
     return tables
 
 
-def _names(files: Sequence[Path]) -> list[str]:
+def _task_names(files: Sequence[Path]) -> list[str]:
+    """Name tasks after their files: without folder and suffix, unless two would have the same name."""
     stems = [path.stem for path in files]
     return stems if len(set(stems)) == len(stems) else [str(path) for path in files]
 
 
-def _group(tables: Sequence[Any], labels: Sequence[Labels], places: Sequence[Place]) -> list[Task]:
-    """A task for each value of the tables' task columns, which the places name; in order of appearance."""
-    parts: dict[str, list[tuple[Any, Labels]]] = {}
-    for table, y, place in zip(tables, labels, places, strict=True):
-        for name, X, y_part in _split(table, y, place):
+def _group_by_task(
+    tables: Sequence[Any], labels: Sequence[NDArray[np.int8]], task_columns: Sequence[CellLocation]
+) -> list[Task]:
+    """Make a task of each value of the task columns, one column per table; tasks are in order of appearance."""
+    parts: dict[str, list[tuple[Any, NDArray[np.int8]]]] = {}
+    for table, y, task_column in zip(tables, labels, task_columns, strict=True):
+        for name, X, y_part in _split_by_task(table, y, task_column):
             parts.setdefault(name, []).append((X, y_part))
     return [
-        Task(name, stack([X for X, _ in found]), np.concatenate([y for _, y in found])) for name, found in parts.items()
+        Task(name, concat_tables([X for X, _ in found]), np.concatenate([y for _, y in found]))
+        for name, found in parts.items()
     ]
 
 
-def _split(table: Any, y: Labels, place: Place) -> Iterator[tuple[str, Any, Labels]]:
-    """The rows of each task in a table and their labels, tasks in order of appearance."""
-    codes, values = distinct(table[place.column])
-    names = [value.strip() if isinstance(value, str) else spelling(value) for value in values.to_pylist()]
-    known = np.array([*(name != "" for name in names), False])[codes]
-    if not known.all():
-        raise place.error(int(known.argmin()), "", "is no task; each row needs one")
+def _split_by_task(
+    table: Any, y: NDArray[np.int8], task_column: CellLocation
+) -> Iterator[tuple[str, Any, NDArray[np.int8]]]:
+    """Yield the name, rows and labels of each task in a table, tasks in order of appearance."""
+    codes, values = distinct_values(table[task_column.column])
+    names = [value.strip() if isinstance(value, str) else label_text(value) for value in values.to_pylist()]
+    has_name = np.array([*(name != "" for name in names), False])[codes]
+    if not has_name.all():
+        raise task_column.error(int(has_name.argmin()), "", "is no task; each row needs one")
     order = np.argsort(codes, kind="stable")
-    rows, y = table.drop_columns([place.column]).take(order), y[order]
+    rows, y = table.drop_columns([task_column.column]).take(order), y[order]
     ends = np.cumsum(np.bincount(codes, minlength=len(names))).tolist()
     for name, start, end in zip(names, [0, *ends], ends, strict=False):
         yield name, rows.slice(start, end - start), y[start:end]
 
 
-def _no_anomaly(where: str, label: str, anomaly_value: object, tables: Sequence[Any]) -> str:
-    seen = list(dict.fromkeys(value for table in tables for value in values_seen(table[label])))
-    return f"{where}: no row has {label!r} = {str(anomaly_value)!r}; values seen: {listed(seen)}"
+def _no_anomaly_message(where: str, label: str, anomaly_value: object, tables: Sequence[Any]) -> str:
+    values = list(dict.fromkeys(text for table in tables for text in distinct_label_texts(table[label])))
+    return f"{where}: no row has {label!r} = {str(anomaly_value)!r}; values seen: {format_names(values)}"

@@ -1,0 +1,123 @@
+"""The encoder of columns of categories."""
+
+import warnings
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from oddshot.data.encoding.column_encoder import ColumnEncoder, FillRows
+from oddshot.data.encoding.scaling import MAX_SCALED_VALUE
+from oddshot.data.encoding.validation import are_distinct_texts, are_shares, check_fields, is_bool
+from oddshot.data.tables.categories import canonical_text, category_codes, is_number_text
+from oddshot.data.tables.columns import CellLocation, all_text_parses, arrow_kind, dictionary_codes, distinct_values
+from oddshot.data.tables.parsing import first_unparsable, parse_numbers
+from oddshot.errors import InputError
+
+MAX_CATEGORIES = 32
+"""Categories with an attribute of their own; all others of the column share one."""
+
+_MIN_NUMBER_SHARE = 0.9  # of the cells; above, a warning names the first cell that is not a number
+
+
+@dataclass(frozen=True)
+class CategoryColumn(ColumnEncoder):
+    """One-hot attributes, each standardised: one per frequent category and, if there were more, one for all others.
+
+    shares: the fraction of the training rows with a value in which each attribute is 1; that of `other` is last.
+    """
+
+    kind: Literal["category"]
+    categories: tuple[str, ...]
+    other: bool
+    shares: tuple[float, ...]
+    missing: bool
+
+    def __post_init__(self) -> None:
+        check_fields(self, categories=_are_categories, other=is_bool, shares=are_shares, missing=is_bool)
+        if len(self.shares) != len(self.categories) + self.other:
+            raise InputError(f"encoding of column {self.name!r}: expected one share for each category")
+
+    @property
+    def attribute_names(self) -> tuple[str, ...]:
+        """One for each category, one for all others, and whether it is missing."""
+        ends = (" other",) * self.other + (" missing",) * self.missing
+        return (*(f"{self.name}={category}" for category in self.categories), *(self.name + end for end in ends))
+
+    def read(self, column: Any, location: CellLocation) -> FillRows:
+        """Return a function that writes the attributes; the column may be of any type but nested ones."""
+        if arrow_kind(column) == "other":
+            raise location.type_error(column, "text")
+        codes, values = dictionary_codes(column)
+        rows_by_code = self._encode_values(canonical_text(values).to_pylist())
+
+        def fill(rows: slice, out: NDArray[np.float32]) -> None:
+            out[:] = rows_by_code.take(codes[rows], axis=0)
+
+        return fill
+
+    def describe(self) -> str:
+        """Return the name and the number of categories."""
+        return f"{self.name} ({len(self.categories)}{' and others' * self.other})"
+
+    def _encode_values(self, values: Sequence[str | None]) -> NDArray[np.float32]:
+        """Return the attributes of each of V values and, last, of a missing value: [V + 1, n_attributes]."""
+        position = {category: i for i, category in enumerate(self.categories)}
+        other = len(self.categories) if self.other else -1
+        hot = np.array([other if value is None else position.get(value, other) for value in values], np.intp)
+        known = np.flatnonzero(hot >= 0)
+        share = np.array(self.shares)
+        one_hot = np.zeros((len(values), len(share)))
+        one_hot[known, hot[known]] = 1.0
+        deviation = np.sqrt(share * (1 - share))
+        scaled = (one_hot - share) / np.where(deviation > 0, deviation, 1.0)
+        rows = np.zeros((len(values) + 1, len(self.attribute_names)), np.float32)
+        rows[:-1, : len(share)] = np.clip(scaled, -MAX_SCALED_VALUE, MAX_SCALED_VALUE)
+        missing = np.array([*(value is None for value in values), True])
+        rows[missing] = 0.0
+        if self.missing:
+            rows[missing, -1] = 1.0
+        return rows
+
+
+def fit_categories(columns: Sequence[Any], locations: Sequence[CellLocation]) -> CategoryColumn | str:
+    """Fit the encoder of a column of categories, given as the same column of each training table.
+
+    A column with nearly as many different values as rows is of no use; the reason is returned instead.
+    """
+    counts: Counter[str] = Counter()
+    n_missing = 0
+    for column in columns:
+        codes, categories = category_codes(column)
+        frequencies = np.bincount(codes + 1, minlength=len(categories) + 1)
+        n_missing += int(frequencies[0])
+        counts.update(dict(zip(categories, frequencies[1:].tolist(), strict=True)))
+    n_rows = counts.total()
+    if sum(counts[category] for category in counts if is_number_text(category)) > _MIN_NUMBER_SHARE * n_rows:
+        _warn_of_text_among_numbers(columns, locations)
+    if len(counts) > MAX_CATEGORIES and 2 * len(counts) > n_rows:
+        return f"text with {len(counts):,} different values in {n_rows:,} rows (an identifier?)"
+    ranked = sorted(counts, key=lambda category: (-counts[category], category))
+    kept, others = ranked[:MAX_CATEGORIES], ranked[MAX_CATEGORIES:]
+    sizes = [counts[category] for category in kept] + [sum(counts[category] for category in others)] * bool(others)
+    shares = tuple(size / n_rows for size in sizes)
+    return CategoryColumn(locations[0].column, "category", tuple(kept), bool(others), shares, n_missing > 0)
+
+
+def _warn_of_text_among_numbers(columns: Sequence[Any], locations: Sequence[CellLocation]) -> None:
+    """Name the first cell because of which a column is taken as categories and not as numbers."""
+    for column, location in zip(columns, locations, strict=True):
+        if arrow_kind(column) == "text" and not all_text_parses(distinct_values(column)[1], parse_numbers):
+            text = column.cast(pa.large_string())
+            index = first_unparsable(text, parse_numbers)
+            problem = "is not a number, so the column is taken as text"
+            warnings.warn(str(location.error(index, text[index].as_py(), problem)), stacklevel=2)
+            return
+
+
+def _are_categories(value: object) -> bool:
+    return are_distinct_texts(value) and isinstance(value, tuple) and len(value) <= MAX_CATEGORIES

@@ -1,0 +1,62 @@
+"""Encode arrays of numbers, all columns at once: column by column, wide arrays would be slow."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from oddshot.data.encoding.kinds import ALL_MISSING
+from oddshot.data.encoding.numeric_column import NumericColumn
+from oddshot.data.encoding.scaling import compute_moments, standardise
+from oddshot.data.tables.columns import MAX_MAGNITUDE, CellLocation
+from oddshot.data.tables.conversion import as_matrix
+from oddshot.errors import InputError
+
+
+def is_numeric_array(X: Any) -> bool:
+    """Return whether X is an array of real numbers."""
+    return isinstance(X, np.ndarray) and X.dtype.kind in "fiu"
+
+
+def check_width(X: Any, width: int, where: str) -> None:
+    """Refuse rows without column names that have another number of columns than those of training."""
+    found = as_matrix(X, where).shape[1]
+    if found != width:
+        raise InputError(f"{where} has {found} column{'s' * (found != 1)}, the model was trained on {width}")
+
+
+def fit_arrays(arrays: Sequence[NDArray[Any]], where: Sequence[str]) -> tuple[list[str], list[NumericColumn | str]]:
+    """Return the column names x0, x1, ... and the encoder of each, or why it is of no use; each array: [n, M]."""
+    width = as_matrix(arrays[0], where[0]).shape[1]
+    columns = [f"x{j}" for j in range(width)]
+    for array, array_name in zip(arrays, where, strict=True):
+        check_width(array, width, array_name)
+        check_magnitudes(array, columns, array_name)
+    moments = compute_moments(arrays)
+    encoders = [NumericColumn.from_moments(name, "number", moments, j) for j, name in enumerate(columns)]
+    return columns, [encoder if moments.n_present[j] else ALL_MISSING for j, encoder in enumerate(encoders)]
+
+
+def encode_array(encoders: Sequence[NumericColumn], X: NDArray[Any]) -> NDArray[np.float32]:
+    """Encode X: [n, len(encoders)] numbers, NaN where missing, one column per encoder. Returns [n, n_attributes]."""
+    mean = np.array([encoder.mean for encoder in encoders])
+    scale = np.array([encoder.scale for encoder in encoders])
+    has_indicator = np.array([encoder.missing for encoder in encoders], bool)
+    scaled = np.empty(X.shape, np.float32)
+    missing = standardise(np.asarray(X, np.float64), mean, scale, scaled)
+    if not has_indicator.any():
+        return scaled
+    rows = np.empty((len(X), len(encoders) + int(has_indicator.sum())), np.float32)
+    position = np.arange(len(encoders)) + np.cumsum(has_indicator) - has_indicator  # an indicator follows its value
+    rows[:, position] = scaled
+    rows[:, position[has_indicator] + 1] = missing[:, has_indicator]
+    return rows
+
+
+def check_magnitudes(X: NDArray[Any], columns: Sequence[str], where: str, first_row: int = 1) -> None:
+    """Refuse infinities and numbers beyond MAX_MAGNITUDE; X: [n, M], NaN allowed."""
+    wrong = np.abs(np.asarray(X, np.float64)) > MAX_MAGNITUDE
+    if wrong.any():
+        i, j = np.argwhere(wrong)[0].tolist()
+        raise CellLocation(where, columns[j], first_row).too_large_error(i, X[i, j].item())

@@ -1,0 +1,97 @@
+"""Convert data frames of any library, and arrays, to Arrow tables."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from oddshot.data.tables.column_names import check_unique_names
+from oddshot.errors import InputError
+
+_CONVERSION_ERRORS = (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError)
+
+
+def as_table(X: Any, where: str = "table") -> Any:
+    """Convert a pandas or polars frame, an Arrow table, a dict of columns or a 2-D array to a pyarrow.Table.
+
+    The columns of an array [n, M] are named x0, x1, ... where: names the table in error messages.
+    """
+    if isinstance(X, pa.Table):
+        columns = _columns_by_name(X.column_names, X.columns, where)
+    elif isinstance(X, pa.RecordBatch):
+        return as_table(pa.Table.from_batches([X]), where)
+    elif hasattr(X, "to_arrow"):  # polars
+        return as_table(X.to_arrow(), where)
+    elif hasattr(X, "iloc") and hasattr(X, "columns"):  # pandas
+        columns = _columns_by_name(X.columns, (_to_arrow_array(X.iloc[:, j]) for j in range(X.shape[1])), where)
+    elif isinstance(X, Mapping):
+        columns = _columns_by_name(X.keys(), (_to_arrow_array(cells) for cells in X.values()), where)
+    elif hasattr(X, "__arrow_c_stream__"):
+        return as_table(pa.table(X), where)
+    else:
+        matrix = as_matrix(X, where)
+        columns = {f"x{j}": _to_arrow_array(matrix[:, j]) for j in range(matrix.shape[1])}
+    if len({len(cells) for cells in columns.values()}) > 1:
+        raise InputError(f"{where}: columns of different lengths")
+    return pa.table({name: _to_common_type(cells) for name, cells in columns.items()})
+
+
+def as_matrix(X: Any, where: str = "table") -> NDArray[Any]:
+    """Convert an array or nested lists, whose columns have no names, to an array: [n, M]."""
+    if not isinstance(X, np.ndarray | list | tuple):
+        expected = "expected a data frame, an Arrow table, a dict of columns or a 2-D array"
+        raise InputError(f"{where}: a {type(X).__name__} is not a table; {expected}")
+    try:
+        matrix = np.asarray(X)
+    except ValueError:
+        raise InputError(f"{where}: rows of different lengths") from None
+    if matrix.ndim != 2:
+        raise InputError(f"{where}: {matrix.ndim}-D array; expected a 2-D array of rows and columns")
+    if matrix.dtype.kind == "c":
+        raise InputError(f"{where}: complex numbers; expected real ones")
+    return matrix
+
+
+def take_rows(X: Any, rows: NDArray[np.int64]) -> Any:
+    """These rows of an array or of an Arrow table."""
+    return X.take(rows) if isinstance(X, pa.Table) else X[rows]
+
+
+def has_column_names(X: Any) -> bool:
+    """Return whether the columns of X are named; those of arrays and lists are matched by position."""
+    return not isinstance(X, np.ndarray | list | tuple)
+
+
+def _columns_by_name(names: Iterable[Any], columns: Iterable[Any], where: str) -> dict[str, Any]:
+    text_names = [str(name) for name in names]
+    check_unique_names(text_names, where)
+    return dict(zip(text_names, columns, strict=True))
+
+
+def _to_arrow_array(cells: Any) -> Any:
+    """Convert the cells of one column to an Arrow array; cells of mixed types become text."""
+    if isinstance(cells, np.ndarray) and cells.dtype.kind in "fiu":
+        dtype = cells.dtype.newbyteorder("=") if cells.itemsize <= 8 else np.dtype(np.float64)  # no float128 in Arrow
+        return pa.array(np.ascontiguousarray(cells, dtype))
+    try:
+        return pa.array(cells, from_pandas=True)
+    except _CONVERSION_ERRORS:
+        import pandas as pd
+
+        cells = list(cells)
+        is_missing = pd.isna(pd.Series(cells, dtype=object)).tolist()
+        return pa.array([None if missing else str(cell) for cell, missing in zip(cells, is_missing, strict=True)])
+
+
+def _to_common_type(column: Any) -> Any:
+    """Convert extension and view types, which few Arrow functions support, to common ones."""
+    arrow_type = column.type
+    if isinstance(arrow_type, pa.BaseExtensionType):
+        return _to_common_type(column.cast(arrow_type.storage_type))
+    if pa.types.is_string_view(arrow_type):
+        return column.cast(pa.large_string())
+    if pa.types.is_dictionary(arrow_type) and pa.types.is_string_view(arrow_type.value_type):
+        return column.cast(pa.large_string())
+    return column

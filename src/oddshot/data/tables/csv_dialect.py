@@ -1,0 +1,117 @@
+"""Detect how a CSV file is written: text encoding, delimiter, decimal sign and the names in the header."""
+
+import csv
+import io
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from oddshot.data.tables.column_names import check_unique_names, without_row_index
+from oddshot.data.tables.text_encoding import scan_text_file
+from oddshot.errors import InputError
+
+_SAMPLE_CHARACTERS = 1 << 16
+_DELIMITERS = ",;\t|"
+
+
+@dataclass(frozen=True)
+class CsvDialect:
+    """What a reader must know of a CSV file.
+
+    header: the names of all columns. columns: those without a row index. n_blank_lines: blank lines above the header.
+    has_quotes: whether there are quotation marks, so that a cell may hold line breaks. splits_at_lines: whether the
+    bytes of the file can be split after any line break.
+    """
+
+    encoding: str
+    delimiter: str
+    decimal: str
+    header: tuple[str, ...]
+    columns: tuple[str, ...]
+    n_blank_lines: int
+    has_quotes: bool
+    splits_at_lines: bool
+
+
+def detect_dialect(path: Path) -> CsvDialect:
+    """Detect the dialect from the start of the file, and the text encoding from the whole file."""
+    encoding, n_quotes = scan_text_file(path)
+    sample = _read_sample(path, encoding)
+    content = sample.lstrip("\r\n")
+    if not content.strip():
+        raise InputError(f"{path}: the file is empty")
+    delimiter = _detect_delimiter(content)
+    header, *rows = _parse_sample(content, delimiter)
+    names = tuple(name.strip() for name in header)
+    columns = without_row_index(names, path)
+    check_unique_names(columns, str(path))
+    if not columns:
+        raise InputError(f"{path}: the header has no column names")
+    dialect = CsvDialect(
+        encoding=encoding,
+        delimiter=delimiter,
+        decimal=_detect_decimal(rows, delimiter),
+        header=names,
+        columns=columns,
+        n_blank_lines=len(sample[: len(sample) - len(content)].splitlines()),
+        has_quotes=n_quotes > 0,
+        splits_at_lines=n_quotes == 0 and not encoding.startswith("utf-16") and "\n" in sample,
+    )
+    if n_quotes % 2:
+        _check_quotes_are_closed(path, dialect)
+    return dialect
+
+
+@contextmanager
+def open_python_csv(path: Path, dialect: CsvDialect, strict: bool = False) -> Iterator[Iterator[list[str]]]:
+    """Yield the rows below the header as Python's csv module reads them: slow, but errors can name the row."""
+    with open(path, encoding=dialect.encoding, newline="") as file:
+        rows = (row for row in csv.reader(file, delimiter=dialect.delimiter, strict=strict) if row)
+        next(rows)
+        yield rows
+
+
+def _read_sample(path: Path, encoding: str) -> str:
+    """Return the start of the file, without the last line if that is incomplete."""
+    with open(path, encoding=encoding, newline="") as file:
+        sample = file.read(_SAMPLE_CHARACTERS)
+        if file.read(1):
+            sample = sample[: max(sample.rfind("\n"), sample.rfind("\r")) + 1] or sample
+    return sample
+
+
+def _parse_sample(sample: str, delimiter: str) -> list[list[str]]:
+    return [row for row in csv.reader(io.StringIO(sample, newline=""), delimiter=delimiter) if row]
+
+
+def _detect_delimiter(sample: str) -> str:
+    """Return the delimiter with which most rows have as many fields as the header, and more than one."""
+    best, best_score = ",", (0.0, 1)
+    for delimiter in _DELIMITERS:
+        widths = [len(row) for row in _parse_sample(sample, delimiter)]
+        score = (sum(width == widths[0] for width in widths) / len(widths), widths[0])
+        if widths[0] > 1 and score > best_score:
+            best, best_score = delimiter, score
+    return best
+
+
+def _detect_decimal(rows: Sequence[Sequence[str]], delimiter: str) -> str:
+    """Return a comma if some numbers are written with one and none with a point."""
+    if delimiter == ",":
+        return "."
+    signs = {match[1] for row in rows for cell in row if (match := re.fullmatch(r"\s*[+-]?\d+([.,])\d+\s*", cell))}
+    return "," if signs == {","} else "."
+
+
+def _check_quotes_are_closed(path: Path, dialect: CsvDialect) -> None:
+    """Refuse a quotation mark that is never closed: the rest of the file would be one cell."""
+    n_read = 0
+    with open_python_csv(path, dialect, strict=True) as rows:
+        try:
+            for _ in rows:
+                n_read += 1
+        except csv.Error as error:
+            if re.match("unexpected end of data|field larger than", str(error)):
+                raise InputError(f"{path}: row {n_read + 1}: a quotation mark is opened and never closed") from None

@@ -1,0 +1,124 @@
+"""Read CSV files as Arrow tables."""
+
+import csv
+import os
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv
+
+from oddshot.data.tables.csv_dialect import CsvDialect, detect_dialect, open_python_csv
+from oddshot.data.tables.parsing import MISSING_VALUES
+from oddshot.errors import InputError
+
+_BLOCK_BYTES = 2 << 20  # parsed at once
+_MAX_QUEUED_BLOCKS = 6  # besides one for each thread
+
+
+def read_csv(path: Path, text_columns: Sequence[str] = ()) -> Any:
+    """Read the whole file; types are inferred, except for the columns named in `text_columns`, which stay text."""
+    dialect = detect_dialect(path)
+    types = {name: pa.string() for name in text_columns if name in dialect.columns}
+    try:
+        if dialect.splits_at_lines and path.stat().st_size > 2 * _BLOCK_BYTES:
+            with suppress(pa.ArrowInvalid):  # cells further down do not have the types inferred from the first block
+                return pa.concat_tables(read_csv_blocks(path, dialect, _infer_types(path, dialect, types)))
+        return pyarrow.csv.read_csv(path, **_arrow_options(dialect, types))
+    except pa.ArrowInvalid as error:
+        raise describe_csv_error(path, dialect, error) from error
+
+
+def read_csv_blocks(path: Path, dialect: CsvDialect, types: Mapping[str, Any]) -> Iterator[Any]:
+    """Yield the file as tables of any size, in order and with these types; only a few are in memory at a time.
+
+    If the file can be split after any line break, the blocks are parsed in parallel threads.
+    """
+    if not dialect.splits_at_lines:
+        for batch in pyarrow.csv.open_csv(path, **_arrow_options(dialect, types)):
+            yield pa.Table.from_batches([batch])
+        return
+    options = _arrow_options(dialect, types, is_block=True)
+    pending: deque[Future[Any]] = deque()
+    with ThreadPoolExecutor(pa.cpu_count()) as pool:
+        for block in _split_into_blocks(path, dialect):
+            pending.append(pool.submit(pyarrow.csv.read_csv, pa.BufferReader(block), **options))
+            if len(pending) > pa.cpu_count() + _MAX_QUEUED_BLOCKS:
+                yield pending.popleft().result()
+        while pending:
+            yield pending.popleft().result()
+
+
+def describe_csv_error(path: Path, dialect: CsvDialect, error: Exception) -> InputError:
+    """Find out, in a slow second pass, what is wrong with a file that Arrow cannot parse."""
+    width = len(dialect.header)
+    try:
+        with open_python_csv(path, dialect) as rows:
+            for i, row in enumerate(rows, start=1):
+                if len(row) != width:
+                    fields = f"{len(row)} field{'s' * (len(row) != 1)}"
+                    return InputError(f"{path}: row {i} has {fields}, the header has {width}")
+    except csv.Error as csv_error:
+        error = csv_error
+    return InputError(f"{path}: not a readable CSV file ({str(error).splitlines()[0]})")
+
+
+def _split_into_blocks(path: Path, dialect: CsvDialect) -> Iterator[Any]:
+    """Yield the bytes below the header as Arrow buffers of whole lines."""
+    with open(path, "rb") as file:
+        for _ in range(dialect.n_blank_lines + 1):
+            file.readline()
+        while block := file.read(_BLOCK_BYTES):
+            end = block.rfind(b"\n") + 1
+            if end == 0 or len(block) < _BLOCK_BYTES:
+                block += file.readline()
+                end = len(block)
+            file.seek(end - len(block), os.SEEK_CUR)
+            if not block[:1].isspace() or block[:end].strip():  # not only blank lines
+                yield pa.py_buffer(block).slice(0, end)
+
+
+def _infer_types(path: Path, dialect: CsvDialect, types: Mapping[str, Any]) -> dict[str, Any]:
+    """Infer the types of all columns, other than those given, from the first block of the file."""
+    first_block = next(_split_into_blocks(path, dialect))
+    options = _arrow_options(dialect, types, is_block=True)
+    schema = pyarrow.csv.read_csv(pa.BufferReader(first_block), **options).schema
+    return dict(zip(schema.names, schema.types, strict=True))
+
+
+def _arrow_options(dialect: CsvDialect, types: Mapping[str, Any], is_block: bool = False) -> dict[str, Any]:
+    """Return the keyword arguments of pyarrow.csv's functions.
+
+    types: of the columns whose type is not to be inferred. is_block: whether they are for a block of the file, without
+    its header and in one of many threads.
+    """
+    names = [name if name in dialect.columns else f"\0{j}" for j, name in enumerate(dialect.header)]
+    return {
+        "read_options": pyarrow.csv.ReadOptions(
+            use_threads=not is_block,
+            block_size=_BLOCK_BYTES,
+            encoding="utf8" if dialect.encoding.startswith("utf-8") else dialect.encoding,
+            column_names=names,
+            skip_rows=0 if is_block else dialect.n_blank_lines,
+            skip_rows_after_names=0 if is_block else 1,
+        ),
+        "parse_options": pyarrow.csv.ParseOptions(
+            delimiter=dialect.delimiter,
+            quote_char='"' if dialect.has_quotes else False,  # faster without
+            newlines_in_values=dialect.has_quotes,
+        ),
+        "convert_options": pyarrow.csv.ConvertOptions(
+            column_types=types,
+            include_columns=list(dialect.columns),
+            null_values=MISSING_VALUES,
+            true_values=["true", "True", "TRUE"],
+            false_values=["false", "False", "FALSE"],
+            strings_can_be_null=True,
+            auto_dict_encode=True,
+            decimal_point=dialect.decimal,
+        ),
+    }

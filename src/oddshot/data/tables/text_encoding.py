@@ -1,0 +1,57 @@
+"""Detect the text encoding of a file from all of its bytes."""
+
+import codecs
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from oddshot.errors import InputError
+
+_HEAD_BYTES = 1 << 12  # examined for byte-order marks and null bytes
+_BLOCK_BYTES = 1 << 20
+_BYTE_ORDER_MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+
+
+class TextScan(NamedTuple):
+    """The text encoding of a file, and how many quotation marks the file has."""
+
+    encoding: str
+    n_quotes: int
+
+
+def scan_text_file(path: Path) -> TextScan:
+    """Detect the encoding (utf-8, utf-8-sig, utf-16 or latin-1) and count the quotation marks in one pass."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    n_quotes = 0
+    with open(path, "rb") as file:
+        encoding = _encoding_from_head(file.read(_HEAD_BYTES), path)
+        file.seek(0)
+        while block := file.read(_BLOCK_BYTES):
+            n_quotes += int(np.count_nonzero(np.frombuffer(block, np.uint8) == ord('"')))
+            if encoding is None and not _decodes(decoder, block):
+                encoding = "latin-1"
+    if encoding is None:
+        encoding = "utf-8" if _decodes(decoder, b"", final=True) else "latin-1"
+    return TextScan(encoding, n_quotes)
+
+
+def _encoding_from_head(head: bytes, path: Path) -> str | None:
+    """Return the encoding that a byte-order mark or null bytes reveal, or None if there are neither."""
+    for mark, name in _BYTE_ORDER_MARKS.items():
+        if head.startswith(mark):
+            return name
+    if b"\0" not in head:
+        return None
+    for name, high_bytes in (("utf-16-le", head[1::2]), ("utf-16-be", head[::2])):
+        if 2 * high_bytes.count(0) > len(high_bytes):
+            return name
+    raise InputError(f"{path}: not a text file; expected CSV, or a name that ends in .parquet or .arff")
+
+
+def _decodes(decoder: codecs.IncrementalDecoder, block: bytes, final: bool = False) -> bool:
+    try:
+        decoder.decode(block, final)
+    except UnicodeDecodeError:
+        return False
+    return True

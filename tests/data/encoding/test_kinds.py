@@ -1,0 +1,161 @@
+import datetime
+import json
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+from oddshot.data.encoding import Encoding
+from oddshot.data.encoding.column_encoder import ColumnEncoder, FillRows
+from oddshot.data.encoding.kinds import KINDS, ColumnKind
+from oddshot.data.tables import as_table, read_table, stream_table
+from oddshot.data.tables.columns import CellLocation
+from oddshot.errors import InputError
+
+
+@pytest.mark.parametrize(
+    ("columns", "kind"),
+    [
+        ([[1, 2], [1.5, 2.5]], "number"),
+        ([[1, 2], [None, None]], "number"),
+        ([pa.array([1.5, 2]), pa.array([None, None], pa.timestamp("s"))], "number"),
+        ([["1", " 2.5", ""], ["NA", "-1e3", None]], "number"),
+        ([[1, 2], ["3", "4"]], "number"),
+        ([pa.array(["1", "2"]).dictionary_encode(), [3.0]], "number"),
+        ([pa.array([100, 250], pa.decimal128(5, 2))], "number"),
+        ([pa.array([1, 2], pa.duration("ms"))], "number"),
+        ([np.array([1, 2], np.uint64), np.array([1, 2], np.float16)], "number"),
+        ([[True, False], [None, True]], "boolean"),
+        ([[True, False], [0, 1]], "boolean"),
+        ([[True, False], ["false", "TRUE"]], "boolean"),
+        ([[True, False], [0, 2]], "category"),
+        ([["a", "b"]], "category"),
+        ([[1, 2], ["a", "3"]], "category"),
+        ([[True], ["yes"]], "category"),
+        ([[datetime.date(2024, 1, 31)], [5]], "category"),
+        ([pa.array(["x", "y"]).dictionary_encode()], "category"),
+        ([pd.Series(["x", "y"], dtype="category")], "category"),
+        ([[datetime.date(2024, 1, 31)], [datetime.datetime(2024, 1, 31, 12)]], "date"),
+        ([["2024-01-31", "2024-01-31T12:00:00Z", None]], "date"),
+        ([[datetime.time(12, 30)], ["12:45"]], "date"),
+        ([pa.array([0, 1], pa.timestamp("ns", "Europe/Berlin"))], "date"),
+    ],
+)
+def test_kinds(columns: list[Any], kind: str) -> None:
+    tables = [{"c": column} for column in columns]
+    encoding = Encoding.fit(tables)
+    assert encoding.kinds == {"c": kind}
+    values = np.concatenate([encoding.transform(table)[:, 0] for table in tables])
+    n_present = sum(cell not in (None, "", "NA") for table in tables for cell in as_table(table)["c"].to_pylist())
+    np.testing.assert_allclose(values.sum(), 0, atol=1e-4)  # standardised over all tables together
+    np.testing.assert_allclose((values**2).sum(), n_present, rtol=1e-5, atol=1e-5)
+
+
+def test_what_is_dropped_and_why() -> None:
+    names = [f"name {i}" for i in range(10_000)]
+    names[:189] = ["name 1000"] * 189
+    table = pa.table(
+        {"id": names, "none": [None] * 10_000, "list": [[1.0]] * 10_000, "x": range(10_000), "nan": [math.nan] * 10_000}
+    )
+    encoding = Encoding.fit([table])
+    assert dict(encoding.dropped) == {
+        "id": "text with 9,811 different values in 10,000 rows (an identifier?)",
+        "none": "all values missing",
+        "list": "list<item: double> values",
+        "nan": "all values missing",
+    }
+    assert encoding.columns == ("id", "none", "list", "x", "nan")
+    assert encoding.describe()[0] == "1 number: x"
+    assert "dropped none: all values missing" in encoding.describe()
+    assert encoding.transform(table.select(["x"])).shape == (10_000, 1)  # what was dropped need not be there
+
+
+def test_no_column_of_use() -> None:
+    with pytest.raises(InputError, match=r"m1: no column is of use \('a': all values missing\)"):
+        Encoding.fit([{"a": [None, None]}], where=["m1"])
+    with pytest.raises(InputError, match="no table"):
+        Encoding.fit([])
+    with pytest.raises(InputError, match="no column is of use"):
+        Encoding.fit([np.zeros((0, 3))])
+
+
+def test_a_warning_names_the_text_among_numbers() -> None:
+    tables = [{"temp": [1, 2] * 10}, {"temp": ["1", "3", "1", "abc", "def"]}]
+    told = "m2: row 4, column 'temp': 'abc' is not a number, so the column is taken as text"
+    with pytest.warns(UserWarning, match=told):
+        encoding = Encoding.fit(tables, where=["m1", "m2"])
+    assert encoding.kinds == {"temp": "category"}
+
+
+def test_describe() -> None:
+    table = {
+        "temp": [1.5, 2.5],
+        "load": [1, 2],
+        "on": [True, False],
+        "colour": ["red", "blue"],
+        "when": [datetime.date(2024, 1, 31), None],
+        "note": [None, None],
+    }
+    assert Encoding.fit([table]).describe() == [
+        "2 numbers: temp, load",
+        "1 boolean: on",
+        "1 category: colour (2)",
+        "1 date: when",
+        "dropped note: all values missing",
+    ]
+
+
+def test_names_of_attributes() -> None:
+    table = {
+        "temp": [1.5, None],
+        "colour": ["red", "blue"],
+        "when": ["2024-01-31 12:00", "2024-02-01 13:00"],
+        "day": ["2024-01-01", "2024-01-08"],
+    }
+    assert Encoding.fit([table]).attribute_names == (
+        *("temp", "temp missing", "colour=blue", "colour=red"),
+        *("when", "when hour sin", "when hour cos", "when weekday sin", "when weekday cos", "day"),
+    )
+
+
+@dataclass(frozen=True)
+class SwitchColumn(ColumnEncoder):
+    """The words on and off as 1 and -1."""
+
+    @property
+    def attribute_names(self) -> tuple[str, ...]:
+        return (self.name,)
+
+    def read(self, column: Any, location: CellLocation) -> FillRows:
+        values = np.array([{"on": 1.0, "off": -1.0}.get(cell, 0.0) for cell in column.to_pylist()])
+
+        def fill(rows: slice, out: np.ndarray) -> None:
+            out[:, 0] = values[rows]
+
+        return fill
+
+
+def parse_switches(text: Any) -> Any:
+    if not pc.all(pc.is_in(text, value_set=pa.array(["on", "off"], text.type)), min_count=0).as_py():
+        raise pa.ArrowInvalid("neither on nor off")
+    return text
+
+
+def test_a_kind_is_added_by_one_entry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fit(columns: Any, locations: Any) -> SwitchColumn:
+        return SwitchColumn(locations[0].column, "switch")
+
+    monkeypatch.setitem(KINDS, "switch", ColumnKind("switch", "switches", SwitchColumn, fit, (), parse_switches, True))
+    (tmp_path / "a.csv").write_text("pump,valve\non,on\noff,shut\n")
+    encoding = Encoding.fit([read_table(tmp_path / "a.csv")])
+    assert encoding.kinds == {"pump": "switch", "valve": "category"}
+    assert encoding.describe() == ["1 category: valve (2)", "1 switch: pump"]
+    assert Encoding.from_dict(json.loads(json.dumps(encoding.to_dict()))) == encoding
+    (chunk,) = stream_table(tmp_path / "a.csv", kinds=encoding.kinds)
+    np.testing.assert_array_equal(encoding.transform(chunk)[:, 0], [1, -1])

@@ -1,0 +1,243 @@
+import datetime
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+import pytest
+
+from oddshot.data.tables import read_table, stream_table
+from oddshot.data.tables.readers import FORMATS, FileFormat
+from oddshot.errors import FileError, InputError
+
+Write = Callable[..., Path]
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "latin-1"])
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_csv_delimiter_and_encoding(write: Write, delimiter: str, encoding: str, newline: str) -> None:
+    lines = ["größe;n", "straße;1", "été;2", ";3"]
+    path = write("a.csv", newline.join(lines).replace(";", delimiter) + newline, encoding)
+    expected = {"größe": ["straße", "été", None], "n": [1, 2, 3]}
+    assert read_table(path).to_pydict() == expected
+    (chunk,) = stream_table(path, kinds={"n": "number"})
+    assert chunk.to_pydict() == expected
+
+
+def test_latin_1_far_into_the_file(write: Write) -> None:
+    path = write("a.csv", b"n,t\n" + b"1,x\n" * 2_000_000 + b"2,\xe9\n")
+    assert read_table(path)["t"][-1].as_py() == "é"
+
+
+def test_csv_types_and_missing_values(write: Write) -> None:
+    path = write("a.csv", "n,b,t,d,e\n1.5,true,x,2024-01-31,\nNA,False,?,,\n-1e3,,z,2024-02-01,\n")
+    table = read_table(path)
+    assert table["n"].to_pylist() == [1.5, None, -1000.0]
+    assert table["b"].to_pylist() == [True, False, None]
+    assert table["t"].to_pylist() == ["x", None, "z"]
+    assert table["d"].to_pylist() == [datetime.date(2024, 1, 31), None, datetime.date(2024, 2, 1)]
+    assert table["e"].to_pylist() == [None] * 3
+
+
+def test_csv_quotes_line_breaks_and_blank_lines(write: Write) -> None:
+    path = write("a.csv", '\n\n" a ","b\nc"\n1,"x, ""y""\nz"\n\n2,5" pipe\n')
+    expected = {"a": [1, 2], "b\nc": ['x, "y"\nz', '5" pipe']}
+    assert read_table(path).to_pydict() == expected
+    (chunk,) = stream_table(path, kinds={"a": "number"})
+    assert chunk.to_pydict() == expected
+
+
+def test_csv_with_decimal_commas(write: Write) -> None:
+    path = write("a.csv", "a;b\n1,5;x\n2;y\n")
+    assert read_table(path)["a"].to_pylist() == [1.5, 2.0]
+    (chunk,) = stream_table(path, kinds={"a": "number"})
+    assert chunk["a"].to_pylist() == [1.5, 2.0]
+
+
+def test_csv_with_one_column(write: Write) -> None:
+    assert read_table(write("a.csv", "a\n1\n2\n")).to_pydict() == {"a": [1, 2]}
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "first", "last"), [("1", "1.5", 1.0, 1.5), ("", "7", None, 7), ("1", "x", "1", "x")]
+)
+def test_csv_whose_end_is_not_like_its_start(write: Write, start: str, end: str, first: object, last: object) -> None:
+    path = write("a.csv", "a,b\n" + f"{start},some text to fill the file\n" * 150_000 + f"{end},\n")
+    cells = read_table(path)["a"].to_pylist()
+    assert cells == [first] * 150_000 + [last]
+    assert type(cells[-1]) is type(last)
+
+
+def test_row_index_of_pandas_is_ignored_with_a_notice(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"a": [1, 2]}, index=[3, 5])
+    frame.to_csv(tmp_path / "a.csv")
+    frame.to_parquet(tmp_path / "a.parquet")
+    for name in ("a.csv", "a.parquet"):
+        with pytest.warns(UserWarning, match=rf"{name}: ignored column '.*' \(a row index\?\)"):
+            assert read_table(tmp_path / name).to_pydict() == {"a": [1, 2]}
+
+
+def test_arff(write: Write) -> None:
+    header = "@RELATION r\n@attribute n NUMERIC\n@attribute 'c d' {x,y}\n@attribute s string\n@Data\n% comment\n"
+    table = read_table(write("a.ARFF", header + "1.5,x,?\n?,y,'{a b}'\n"))
+    assert table.to_pydict() == {"n": [1.5, None], "c d": ["x", "y"], "s": [None, "{a b}"]}
+    assert len(list(stream_table(write("b.arff", header + "1,x,a\n" * 5), chunk_rows=2))) == 3
+
+
+@pytest.mark.parametrize("chunk_rows", [1, 3, 64, 100_000])
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_stream_is_the_whole_in_chunks(tmp_path: Path, chunk_rows: int, suffix: str) -> None:
+    rng = np.random.default_rng(0)
+    n_rows = 200 if chunk_rows < 64 else 50_000
+    table = pa.table({"n": rng.normal(size=n_rows), "t": rng.choice(["a", "b"], n_rows)})
+    path = tmp_path / f"a.{suffix}"
+    if suffix == "csv":
+        pyarrow.csv.write_csv(table, path)
+    else:
+        pyarrow.parquet.write_table(table, path)
+    chunks = list(stream_table(path, chunk_rows, {"n": "number"}))
+    assert {len(chunk) for chunk in chunks[:-1]} <= {chunk_rows}
+    assert 0 < len(chunks[-1]) <= chunk_rows
+    assert pa.concat_tables(chunks).to_pydict() == table.to_pydict()
+
+
+@pytest.mark.parametrize("name", ["plain.csv", "quoted.csv", "a.parquet"])
+def test_stream_needs_constant_memory(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    table = pa.table({f"n{j}": np.arange(1_000_000) + 10**15 * (j + 1) for j in range(10)})
+    if name == "a.parquet":
+        pyarrow.parquet.write_table(table, path, compression="none", use_dictionary=False)  # 80 MB
+    else:  # 170 MB; only without quotation marks can it be cut at line breaks and parsed in threads
+        with open(path, "wb") as file:
+            file.write((",".join(table.column_names) + "\n").encode() if name == "plain.csv" else b"")
+            pyarrow.csv.write_csv(table, file, pyarrow.csv.WriteOptions(include_header=name == "quoted.csv"))
+    code = """if True:
+        import sys, pyarrow as pa
+        from oddshot.data.tables import stream_table
+        n = sum(len(chunk) for chunk in stream_table(sys.argv[1]))
+        print(n, pa.default_memory_pool().max_memory())
+    """
+    output = subprocess.run([sys.executable, "-c", code, path], capture_output=True, text=True, check=True).stdout
+    n_rows, peak = map(int, output.split())
+    assert n_rows == 1_000_000
+    assert peak < (40e6 if name == "a.parquet" else 150e6), peak
+
+
+@pytest.mark.parametrize("quote", ["", '"'])
+def test_stream_counts_rows_over_many_blocks(write: Write, quote: str) -> None:
+    rows = [f"{i},{quote}some text to fill the file{quote}\n" for i in range(200_000)]
+    path = write("a.csv", "n,t\n" + "".join(rows))
+    chunks = list(stream_table(path, kinds={"n": "number", "t": "category"}))
+    assert [len(chunk) for chunk in chunks] == [65_536] * 3 + [200_000 - 3 * 65_536]
+    np.testing.assert_array_equal(pa.concat_tables(chunks)["n"].to_numpy(), np.arange(200_000))
+    path = write("b.csv", "n,t\n" + "".join(rows) + "x,y\n")
+    with pytest.raises(InputError, match=r"b\.csv: row 200001, column 'n': 'x' is not a number"):
+        list(stream_table(path, kinds={"n": "number"}))
+    path = write("c.csv", "n,t\n" + "".join(rows) + "1\n")
+    for read in (read_table, lambda path: list(stream_table(path))):
+        with pytest.raises(InputError, match=r"c\.csv: row 200001 has 1 field, the header has 2"):
+            read(path)
+
+
+def test_types_are_stable_across_chunks(write: Write) -> None:
+    content = "n,b,t,d\n" + "1,0,5,2024-01-31\n" * 3 + ",,,\n" * 3 + "2.5,true,x,12:30\n" * 3 + " 7 ,1.0,y,\n" * 3
+    kinds = {"n": "number", "b": "boolean", "t": "category", "d": "date"}
+    chunks = list(stream_table(write("a.csv", content), 3, kinds))
+    expected = (pa.float64(), pa.bool_(), pa.dictionary(pa.int32(), pa.string()), pa.string())
+    assert {tuple(chunk.schema.types) for chunk in chunks} == {expected}
+    assert [chunk["b"][0].as_py() for chunk in chunks] == [False, None, True, True]
+
+
+# Bad files: the whole message, for reading at once and in chunks
+
+
+ARFF = "@relation r\n@attribute a numeric\n@attribute b {x,y}\n@data\n"
+BAD_FILES = {
+    "ragged.csv": ("a,b\n1,2\n\n3\n", "row 2 has 1 field, the header has 2"),
+    "long.csv": ("a,b\n1,2\n3,4,5\n", "row 2 has 3 fields, the header has 2"),
+    "all-short.csv": ("a,b,c\n1,2\n3,4\n", "row 1 has 2 fields, the header has 3"),
+    "empty.csv": ("", "the file is empty"),
+    "blank.csv": ("\n \n", "the file is empty"),
+    "header.csv": ("a,b\n", "no rows, only a header"),
+    "twice.csv": ("a,b,a\n1,2,3\n", "two columns are called 'a'"),
+    "quote.csv": ('a,b\n1,2\n3,"4\n5,6\n7,8\n', "row 2: a quotation mark is opened and never closed"),
+    "binary.csv": (bytes(range(256)), "not a text file; expected CSV, or a name that ends in .parquet or .arff"),
+    "text.parquet": ("a,b\n1,2\n", "cannot be read (Parquet magic bytes not found in footer"),
+    "empty.parquet": ("", "cannot be read (Parquet file size is 0 bytes"),
+    "sparse.arff": (ARFF + "1,x\n{0 2, 1 y}\n", "row 2 is sparse ({0 2, 1 y}); expected dense rows"),
+    "number.arff": (ARFF + "1,x\nfoo,y\n", "not a readable ARFF file (Invalid numerical value, at line 6)"),
+    "nominal.arff": (ARFF + "1,z\n", "not a readable ARFF file (Data value z not found"),
+    "ragged.arff": (ARFF + "1\n", "not a readable ARFF file (Bad @DATA instance format in line 5"),
+    "twice.arff": (ARFF.replace(" b ", " a "), "not a readable ARFF file (Bad @ATTRIBUTE name a at line 3"),
+    "header.arff": (ARFF, "no rows, only a header"),
+    "text.arff": ("hello", "not a readable ARFF file (Invalid layout of the ARFF file, at line 1)"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_FILES)
+@pytest.mark.parametrize("read", [read_table, lambda path: list(stream_table(path))], ids=["whole", "stream"])
+def test_bad_file_is_one_line_that_names_it(write: Write, name: str, read: Callable[[Path], object]) -> None:
+    content, problem = BAD_FILES[name]
+    path = write(name, content)
+    with pytest.raises(InputError) as caught:
+        read(path)
+    message = str(caught.value)
+    assert message.startswith(f"{path}: {problem}")
+    assert "\n" not in message
+
+
+def test_absent_file_and_folder(tmp_path: Path) -> None:
+    with pytest.raises(FileError, match=r"none\.csv: cannot be read \(No such file or directory\)"):
+        read_table(tmp_path / "none.csv")
+    with pytest.raises(FileError, match=r"none\.parquet: cannot be read"):
+        list(stream_table(tmp_path / "none.parquet"))
+    with pytest.raises(FileError, match="cannot be read"):
+        read_table(tmp_path)
+
+
+@pytest.mark.parametrize("damage", ["cut", "overwritten"])
+def test_corrupt_parquet(tmp_path: Path, damage: str) -> None:
+    path = tmp_path / "a.parquet"
+    pyarrow.parquet.write_table(pa.table({"a": np.arange(1000.0), "t": ["x"] * 1000}), path)
+    content = bytearray(path.read_bytes())
+    content = content[: len(content) // 2] if damage == "cut" else content[:4] + b"\xff" * 400 + content[404:]
+    path.write_bytes(content)
+    for read in (read_table, lambda path: list(stream_table(path))):
+        with pytest.raises(InputError, match=r"a\.parquet: cannot be read \(") as caught:
+            read(path)
+        assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("row", "cell"), [(1, "abc"), (3, "1,5"), (150, "1 2"), (4001, "0x10")])
+def test_text_in_a_number_column_of_a_stream(write: Write, row: int, cell: str) -> None:
+    cells = ["1.5", "", " -2 ", "NA"] * 2000
+    cells[row - 1] = cell
+    path = write("m1.csv", "x;temp\n" + "".join(f"7.5;{cell}\n" for cell in cells))
+    with pytest.raises(InputError) as caught:
+        list(stream_table(path, 100, {"temp": "number"}))
+    assert str(caught.value) == f"{path}: row {row}, column 'temp': {cell!r} is not a number"
+
+
+def test_formats_are_chosen_by_suffix_in_any_case(tmp_path: Path) -> None:
+    table = pa.table({"a": [1, 2]})
+    pyarrow.parquet.write_table(table, tmp_path / "a.PQ")
+    pyarrow.csv.write_csv(table, tmp_path / "a.data")
+    for name in ("a.PQ", "a.data"):
+        assert read_table(tmp_path / name).to_pydict() == {"a": [1, 2]}
+
+
+def test_a_format_is_added_by_its_suffix(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    def read_lengths(path: Path, text_columns: object = ()) -> pa.Table:
+        return pa.table({"length": [len(line) for line in path.read_text().splitlines()]})
+
+    lines = FileFormat(read_lengths, lambda path, chunk_rows, kinds: iter(read_lengths(path).to_batches(chunk_rows)))
+    monkeypatch.setitem(FORMATS, ".lines", lines)
+    path = write("a.lines", "one\nthree\n")
+    assert read_table(path).to_pydict() == {"length": [3, 5]}
+    assert [chunk.to_pydict() for chunk in stream_table(path, 1)] == [{"length": [3]}, {"length": [5]}]
