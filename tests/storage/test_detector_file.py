@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from oddshot import FewShotDetector, load_detector
-from oddshot.errors import ModelFileError
+from oddshot.errors import FileError, ModelFileError
 from oddshot.storage.detector_file import from_bytes
 from oddshot.universal.shipped import load_universal
 from tests.fleets import labels, mixed, numbers, small_model
@@ -101,7 +101,8 @@ def test_dates_categories_and_missing_cells(tmp_path):
 
 def test_files_that_are_none(tmp_path):
     path = tmp_path / "d"
-    assert "cannot be read" in refusal(tmp_path / "nowhere")
+    with pytest.raises(FileError, match=r"nowhere: cannot be read \(No such file"):
+        load_detector(tmp_path / "nowhere")
     for content in (b"", b"{}", b"\x00" * 100, b"PK\x03\x04"):
         path.write_bytes(content)
         assert "not an oddshot detector file" in refusal(path)
