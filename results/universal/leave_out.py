@@ -38,20 +38,20 @@ FOLDS = (
     "lymphography stamps waveform",
     "pageblocks parkinson wilt",
 )
-LEAST = (250, 30)  # normal rows and anomalies of a table to learn from: an episode takes up to 239 and 16
-MOST = 1650  # rows of a table that are kept
+MIN_ROWS = (250, 30)  # normal rows and anomalies of a table to learn from: an episode takes up to 239 and 16
+MAX_ROWS_PER_TABLE = 1650  # rows of a table that are kept
 Table = tuple[NDArray[np.float32], NDArray[np.int64]]
 
 
 class RealTables:
-    """Tables on a device, and episodes of them. Sources have the same chance, and so have the tables of each."""
+    """Tables on a device, and episodes of them. Sources are equally likely, and so are the tables of each."""
 
     def __init__(self, tables: dict[str, Table], device: torch.device) -> None:
         usable = {name: _thinned(*table) for name, table in tables.items() if _is_large(table[1])}
         self.width = max(X.shape[1] for X, _ in usable.values())
         of_source = Counter(name.split("/")[0] for name in usable)
-        self.chance = torch.tensor([1 / of_source[name.split("/")[0]] for name in usable], device=device)
-        self.X = torch.zeros(len(usable), MOST, self.width, device=device)
+        self.weights = torch.tensor([1 / of_source[name.split("/")[0]] for name in usable], device=device)
+        self.X = torch.zeros(len(usable), MAX_ROWS_PER_TABLE, self.width, device=device)
         counts = []
         for k, (X, y) in enumerate(usable.values()):
             order = np.argsort(y, kind="stable")  # normal rows first
@@ -63,7 +63,7 @@ class RealTables:
     def rows(self, tables: Tensor, normal: int, anomaly: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
         """Of these tables, [T]: so many rows at random, [T, n, W] and [T, a, W]; the last one again for more."""
         n, a, _ = self.counts[tables].unbind(1)
-        place = torch.arange(MOST, device=self.X.device)
+        place = torch.arange(MAX_ROWS_PER_TABLE, device=self.X.device)
         is_normal = place < n[:, None]
         is_anomaly = ~is_normal & (place < (n + a)[:, None])
         parts = []
@@ -83,7 +83,7 @@ class RealPrior(Prior):
 
     def tasks(self, n_tasks: int, n_normal: int, n_anomaly: int) -> tuple[Tensor, Tensor, Tensor]:
         """Normal rows [T, n, M] and anomalous ones [T, a, M], and which columns exist [T, 1, M]."""
-        tables = torch.multinomial(self.source.chance, n_tasks, replacement=True, generator=self.generator)
+        tables = torch.multinomial(self.source.weights, n_tasks, replacement=True, generator=self.generator)
         normal, anomaly = self.source.rows(tables, n_normal, n_anomaly, self.generator)
         _, self.n_anomalies, width = self.source.counts[tables].unbind(1)
         column = torch.arange(self.source.width, device=self.device)
@@ -93,12 +93,12 @@ class RealPrior(Prior):
         most = width.clamp_max(self.width)
         fewer = 2 + torch.floor(self._random(n_tasks) * (most - 1)).long()
         n_columns = torch.where(self._random(n_tasks) < 0.4, torch.minimum(fewer, most), most)
-        alive = (torch.arange(self.width, device=self.device) < n_columns[:, None]).float().unsqueeze(1)
-        sign = self._normal(n_tasks, 1, self.width).sign() * alive
+        has_column = (torch.arange(self.width, device=self.device) < n_columns[:, None]).float().unsqueeze(1)
+        sign = self._normal(n_tasks, 1, self.width).sign() * has_column
         normal, anomaly = (
             rows.gather(2, order[:, None].expand(-1, rows.shape[1], -1)) * sign for rows in (normal, anomaly)
         )
-        return normal, anomaly, alive
+        return normal, anomaly, has_column
 
     def _contaminated(self, normal: Tensor, anomaly: Tensor) -> Tensor:
         """The same with every anomaly that the table has left once at most."""
@@ -126,8 +126,8 @@ def run_fold(fold: int, tables: Path, data_dir: str, device: str, steps: int) ->
     model = train_universal(UniversalConfig(steps=steps), device=device, prior_of=partial(half_real, real)).cpu()
     out = {}
     for name in held_out:
-        draws = draw_episodes(datasets[name], 20, 200, np.random.default_rng([0, len(datasets[name].y)]))
-        out[datasets[name].card.title] = (mean_auc(model, draws, False), mean_auc(model, draws, True))
+        episodes = draw_episodes(datasets[name], 20, 200, np.random.default_rng([0, len(datasets[name].y)]))
+        out[datasets[name].card.title] = (mean_auc(model, episodes, False), mean_auc(model, episodes, True))
     return out
 
 
@@ -140,29 +140,29 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--steps", type=int, default=2 * UniversalConfig().steps)
     parser.add_argument("--out", type=Path, default=Path(__file__).with_name("leave_out.csv"))
-    a = parser.parse_args()
-    job = partial(run_fold, tables=a.tables, data_dir=a.data_dir, device=a.device, steps=a.steps)
+    given = parser.parse_args()
+    job = partial(run_fold, tables=given.tables, data_dir=given.data_dir, device=given.device, steps=given.steps)
     found: dict[str, tuple[float, float]] = {}
-    with ProcessPoolExecutor(a.workers, multiprocessing.get_context("spawn")) as pool:
+    with ProcessPoolExecutor(given.workers, multiprocessing.get_context("spawn")) as pool:
         for part in pool.map(job, range(len(FOLDS))):
             found |= part
             print(part, flush=True)
     lines = [[name, *(f"{value:.4f}" for value in found[name])] for name in sorted(found)]
     lines.append(["Average", *(f"{value:.4f}" for value in np.mean(list(found.values()), axis=0))])
     print(*lines[-1])
-    with a.out.open("w", newline="") as file:
+    with given.out.open("w", newline="") as file:
         csv.writer(file, lineterminator="\n").writerows([["dataset", "labels only", "and 200 unlabelled"], *lines])
 
 
 def _is_large(y: NDArray[np.int64]) -> bool:
-    return all((y == label).sum() >= least for label, least in enumerate(LEAST))
+    return all((y == label).sum() >= least for label, least in enumerate(MIN_ROWS))
 
 
 def _thinned(X: NDArray[np.float32], y: NDArray[np.int64]) -> Table:
-    """At most MOST rows, a tenth of the rest at most anomalies."""
+    """At most MAX_ROWS_PER_TABLE rows, a tenth of the rest at most anomalies."""
     rng = np.random.default_rng(len(y))
-    normal = rng.permutation(np.flatnonzero(y == 0))[: MOST * 10 // 11]
-    anomaly = rng.permutation(np.flatnonzero(y == 1))[: max(len(normal) // 10, LEAST[1])]
+    normal = rng.permutation(np.flatnonzero(y == 0))[: MAX_ROWS_PER_TABLE * 10 // 11]
+    anomaly = rng.permutation(np.flatnonzero(y == 1))[: max(len(normal) // 10, MIN_ROWS[1])]
     rows = np.concatenate([normal, anomaly])
     return X[rows], y[rows].astype(np.int64)
 

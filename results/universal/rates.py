@@ -21,21 +21,22 @@ from oddshot.bench.paper import OUTLIER_DATASETS
 from oddshot.data.sources.catalogue import Dataset, load_dataset
 
 CASES = list(itertools.product((0, 1), (0, 200)))  # labelled anomalies, unlabelled rows
-DRAWS = 10
+N_DRAWS = 10
 
 
-def rates(dataset: Dataset) -> list[float]:
-    """For every case, false alarms and anomalies found, means over the draws."""
+def decision_rates(dataset: Dataset) -> list[float]:
+    """For every case, the rates of false alarms and of anomalies found, as means over the draws."""
     rng, found = np.random.default_rng(len(dataset.y)), np.zeros((len(CASES), 2))
     X, normal, anomaly = dataset.X, np.flatnonzero(dataset.y == 0), np.flatnonzero(dataset.y == 1)
-    for _ in range(DRAWS):
+    for _ in range(N_DRAWS):
         normal, anomaly = rng.permutation(normal), rng.permutation(anomaly)
         rest = rng.permutation(np.concatenate([normal[30:], anomaly[6:]]))
-        for k, (a, u) in enumerate(CASES):
-            rows = np.concatenate([normal[:5], anomaly[:a], rest[:u]])
-            y = np.repeat([0, 1, -1], [5, a, len(rows) - 5 - a])
+        for k, (n_anomaly, n_unlabelled) in enumerate(CASES):
+            rows = np.concatenate([normal[:5], anomaly[:n_anomaly], rest[:n_unlabelled]])
+            y = np.repeat([0, 1, -1], [5, n_anomaly, len(rows) - 5 - n_anomaly])
             detector = FewShotDetector(false_positive_rate=0.05).fit(X[rows], y)
-            found[k] += [detector.predict(X[some]).mean() / DRAWS for some in (normal[5:30], anomaly[a : a + 5])]
+            queries = (normal[5:30], anomaly[n_anomaly : n_anomaly + 5])
+            found[k] += [detector.predict(X[query]).mean() / N_DRAWS for query in queries]
     return [float(value) for value in found.ravel()]
 
 
@@ -47,7 +48,7 @@ def main() -> None:
     names = [f"{a} anomalies, {u} unlabelled: {what}" for a, u in CASES for what in ("false alarms", "found")]
     lines, values = [["dataset", *names]], []
     for dataset in datasets:
-        values.append(rates(dataset))
+        values.append(decision_rates(dataset))
         lines.append([dataset.card.title, *(f"{value:.3f}" for value in values[-1])])
         print(",".join(lines[-1]), flush=True)
     lines.append(["Average", *(f"{value:.3f}" for value in np.mean(values, axis=0))])

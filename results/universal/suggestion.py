@@ -24,22 +24,22 @@ from sklearn.preprocessing import StandardScaler
 from oddshot import FewShotDetector, Model, Task, TrainingConfig, meta_train
 
 HERE = Path(__file__).parent
-LABELS = 12  # added, one at a time
+N_LABELS_ADDED = 12  # one at a time
 CHOICES = ("suggest", "random", "highest score")
 CONFIG = TrainingConfig(epochs=40, patience=15, batch_size=50)
-Floats = NDArray[np.float64]
+FloatArray = NDArray[np.float64]
 
 
-def draw_task(X: Floats, target: NDArray[np.int64], kinds: list[int], seed: int, counts: tuple[int, int]) -> Task:
-    """Rows of the first kind as normal ones, of the others as anomalies."""
+def draw_task(X: FloatArray, target: NDArray[np.int64], kinds: list[int], seed: int, counts: tuple[int, int]) -> Task:
+    """A task with rows of the first class as normal rows and rows of the other classes as anomalies."""
     rng = np.random.default_rng([seed, *kinds])
     normal = rng.choice(np.flatnonzero(target == kinds[0]), counts[0], replace=False)
     anomalous = rng.choice(np.flatnonzero(np.isin(target, kinds[1:])), counts[1], replace=False)
     return Task(f"{kinds[0]} {seed}", X[np.concatenate([normal, anomalous])], np.repeat([0, 1], counts))
 
 
-def others_of(kind: int, kinds: range) -> list[int]:
-    """The kind itself first, then the others of its range."""
+def with_others(kind: int, kinds: range) -> list[int]:
+    """The class itself, followed by the other classes of the range."""
     return [kind, *(other for other in kinds if other != kind)]
 
 
@@ -47,7 +47,7 @@ def train_on_digits(views: bool) -> Model:
     """views: each task has 13 random mixings of the columns instead of the columns."""
     X, target = load_digits(return_X_y=True)
     tasks = [
-        [draw_task(X, target, others_of(kind, kinds), seed, (90, 20)) for kind in kinds for seed in range(repeats)]
+        [draw_task(X, target, with_others(kind, kinds), seed, (90, 20)) for kind in kinds for seed in range(repeats)]
         for kinds, repeats in ((range(5), 20), (range(5, 8), 10))
     ]
     if views:
@@ -56,31 +56,31 @@ def train_on_digits(views: bool) -> Model:
     return meta_train(tasks[0], validation=tasks[1], method="relative", training=CONFIG, device="cpu", progress=False)
 
 
-def _view(X: Floats, rng: np.random.Generator) -> Floats:
-    mixed: Floats = StandardScaler().fit_transform(X @ rng.uniform(-1, 1, (X.shape[1], 13)))
+def _view(X: FloatArray, rng: np.random.Generator) -> FloatArray:
+    mixed: FloatArray = StandardScaler().fit_transform(X @ rng.uniform(-1, 1, (X.shape[1], 13)))
     return mixed
 
 
-def curve(model: Model, task: Task, choice: str, seed: int) -> list[float]:
-    """AUC with 0, 1, ... LABELS labels added."""
+def auc_curve(model: Model, task: Task, choice: str, seed: int) -> list[float]:
+    """AUC after 0, 1, ... N_LABELS_ADDED added labels."""
     rng, y = np.random.default_rng(seed), task.y
     normal, anomaly = rng.permutation(np.flatnonzero(y == 0)), rng.permutation(np.flatnonzero(y == 1))
-    n, a = len(normal) // 3, len(anomaly) // 3
+    n_normal, n_anomaly = len(normal) // 3, len(anomaly) // 3
     support = [*normal[:5], anomaly[0]]
-    test = np.concatenate([normal[5 : 5 + n], anomaly[1 : 1 + a]])
-    pool = np.concatenate([normal[5 + n :], anomaly[1 + a :]])
+    test = np.concatenate([normal[5 : 5 + n_normal], anomaly[1 : 1 + n_anomaly]])
+    pool = np.concatenate([normal[5 + n_normal :], anomaly[1 + n_anomaly :]])
     aucs = []
-    for _ in range(LABELS + 1):
+    for _ in range(N_LABELS_ADDED + 1):
         detector = FewShotDetector(model).fit(task.X[support], y[support])
         aucs.append(float(roc_auc_score(y[test], detector.decision_function(task.X[test]))))
         rest = np.setdiff1d(pool, support)
         if choice == "suggest":
-            place = detector.suggest(task.X[rest], 1)[0]
+            index = detector.suggest(task.X[rest], 1)[0]
         elif choice == "random":
-            place = rng.integers(len(rest))
+            index = rng.integers(len(rest))
         else:
-            place = detector.score_samples(task.X[rest]).argmax()
-        support.append(rest[place])
+            index = detector.score_samples(task.X[rest]).argmax()
+        support.append(rest[index])
     return aucs
 
 
@@ -94,11 +94,11 @@ def main() -> None:
     studies = {
         "digits": (
             False,
-            [draw_task(X, target, others_of(k, range(8, 10)), s, (110, 30)) for k in (8, 9) for s in range(8)],
+            [draw_task(X, target, with_others(k, range(8, 10)), s, (110, 30)) for k in (8, 9) for s in range(8)],
         ),
         "digits, any other": (
             False,
-            [draw_task(X, target, others_of(k, range(10)), s, (110, 30)) for k in (8, 9) for s in range(8)],
+            [draw_task(X, target, with_others(k, range(10)), s, (110, 30)) for k in (8, 9) for s in range(8)],
         ),
         "wine": (
             True,
@@ -116,9 +116,9 @@ def main() -> None:
     lines = []
     for axis, (study, (views, tasks)) in zip(axes, studies.items(), strict=True):
         for choice in CHOICES:
-            aucs = np.array([curve(models[views], task, choice, seed) for task in tasks for seed in range(3)])
+            aucs = np.array([auc_curve(models[views], task, choice, seed) for task in tasks for seed in range(3)])
             mean, error = aucs.mean(0), aucs.std(0) / np.sqrt(len(aucs))
-            axis.errorbar(range(LABELS + 1), mean, error, label=choice, capsize=2)
+            axis.errorbar(range(N_LABELS_ADDED + 1), mean, error, label=choice, capsize=2)
             lines += [
                 [study, choice, k, f"{m:.4f}", f"{e:.4f}"] for k, (m, e) in enumerate(zip(mean, error, strict=True))
             ]

@@ -20,8 +20,8 @@ from oddshot.data.sources.catalogue import load_dataset
 from oddshot.universal.shipped import load_universal
 
 HERE = Path(__file__).parent
-COUNTS = (0, 5, 10, 20, 50, 100, 200, 400)
-DRAWS = 40
+UNLABELLED_COUNTS = (0, 5, 10, 20, 50, 100, 200, 400)
+N_DRAWS = 40
 
 
 def main() -> None:
@@ -32,22 +32,26 @@ def main() -> None:
         if name == "internetads":
             continue
         dataset = load_dataset(name, sys.argv[1], None)
-        draws = draw_episodes(dataset, DRAWS, COUNTS[-1], np.random.default_rng([1, len(dataset.y)]))
-        if draws.unlabelled.shape[2] < COUNTS[-1]:
+        episodes = draw_episodes(dataset, N_DRAWS, UNLABELLED_COUNTS[-1], np.random.default_rng([1, len(dataset.y)]))
+        if episodes.unlabelled.shape[2] < UNLABELLED_COUNTS[-1]:
             continue
-        some = [DrawnEpisodes(draws.support, draws.query, draws.unlabelled[:, :, :count]) for count in COUNTS]
-        aucs = [mean_auc(method, part, count > 0) for part, count in zip(some, COUNTS, strict=True)]
+        aucs = [
+            mean_auc(
+                method, DrawnEpisodes(episodes.support, episodes.query, episodes.unlabelled[:, :, :count]), count > 0
+            )
+            for count in UNLABELLED_COUNTS
+        ]
         lines.append([dataset.card.title, *(f"{auc:.4f}" for auc in aucs)])
         print(",".join(lines[-1]), flush=True)
     means = np.mean([[float(value) for value in line[1:]] for line in lines], axis=0)
     lines.append(["Average", *(f"{mean:.4f}" for mean in means)])
     print(",".join(lines[-1]))
     with open(HERE / "unlabelled.csv", "w", newline="") as file:
-        csv.writer(file, lineterminator="\n").writerows([["dataset", *COUNTS], *lines])
+        csv.writer(file, lineterminator="\n").writerows([["dataset", *UNLABELLED_COUNTS], *lines])
     figure, axes = plt.subplots(figsize=(6, 3.6))
-    axes.plot(COUNTS, means, "o-", color="#0072B2")
+    axes.plot(UNLABELLED_COUNTS, means, "o-", color="#0072B2")
     axes.set_xscale("symlog", linthresh=5)
-    axes.set_xticks(COUNTS, [str(count) for count in COUNTS])
+    axes.set_xticks(UNLABELLED_COUNTS, [str(count) for count in UNLABELLED_COUNTS])
     axes.set_xlabel("unlabelled rows beside 5 + 1 labelled ones")
     axes.set_ylabel(f"mean AUC over {len(lines) - 1} tables")
     axes.grid(alpha=0.3)

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from oddshot.bench import engines, jobs, plugins
+from oddshot.bench import engines, evaluation, jobs, plugins
 from oddshot.bench.engines import WORKER_DIED, LocalEngine
 from oddshot.bench.grid import Grid, make_jobs, plan_runs, planned_keys, run_grid
 from oddshot.bench.protocol import build_split
@@ -81,8 +81,10 @@ def test_the_aucs_of_a_run_by_scikit_learn(tmp_path, source, rule):
     fill(tmp_path, Grid(("fleet",), ("quick",), 2, settings, source))
     for found in records(tmp_path):
         target = build_split(source.load("fleet"), found.split, settings).target
-        streams = [np.random.SeedSequence([found.seed, jobs.TARGET_STREAM])]
-        support, query = validation_episodes([target], settings.sizes, rule, "cpu", streams, jobs.MIN_TARGET_EPISODES)
+        streams = [np.random.SeedSequence([found.seed, evaluation.TARGET_STREAM])]
+        support, query = validation_episodes(
+            [target], settings.sizes, rule, "cpu", streams, evaluation.MIN_TARGET_EPISODES
+        )
         n_episodes = query.normal.shape[1]
         assert n_episodes == (2 if rule == "published" else 50)
         aucs = np.zeros(n_episodes)
@@ -168,8 +170,8 @@ def test_two_workers_give_what_one_gives_and_a_run_that_kills_its_process_fails_
 
 def test_few_target_tasks_have_several_episodes_where_rows_are_drawn(tmp_path, source, monkeypatch):
     seen = []
-    evaluate = jobs._evaluate_targets
-    monkeypatch.setattr(jobs, "_evaluate_targets", lambda *a: seen.append(a[1].normal.shape[1]) or evaluate(*a))
+    evaluate = evaluation._evaluate_targets
+    monkeypatch.setattr(evaluation, "_evaluate_targets", lambda *a: seen.append(a[1].normal.shape[1]) or evaluate(*a))
     grid = Grid(("toy",), ("quick",), 1, SHORT, source)
     fill(tmp_path, grid)
     fill(tmp_path, dataclasses.replace(grid, settings=dataclasses.replace(SHORT, protocol="published")))

@@ -2,10 +2,13 @@ import os
 
 import numpy as np
 import pytest
+import torch
 from matplotlib.image import imread
 
-from oddshot.bench.spaces import TaskSpaces, draw_task_spaces, tsne_plane
+from oddshot.bench.spaces import TaskSpaces, compute_task_spaces, draw_task_spaces, tsne_plane
 from oddshot.errors import FileError
+from oddshot.methods import find_method
+from oddshot.methods.contract import LabelledRows
 
 
 def spaces(n=12, seed=0):
@@ -13,6 +16,26 @@ def spaces(n=12, seed=0):
     y = np.arange(n) % 3 == 0
     original, embedded = rng.normal(size=(n, 4)) + 3 * y[:, None], rng.normal(size=(n, 6))
     return TaskSpaces(original, embedded, embedded[:, 0], y.astype(int), np.arange(n) < 4)
+
+
+@pytest.mark.parametrize("name", ["eigen", "relative"])
+def test_the_squared_projection_is_the_score_and_linear_in_the_embedding(name):
+    generator = torch.Generator().manual_seed(0)
+    method_type = find_method(name)
+    method = method_type(3, method_type.config_type(units=8)).eval()
+    method.initialise([generator])
+    support, query = (
+        LabelledRows(torch.randn(1, 2, n, 3, generator=generator), 2 + torch.randn(1, 2, a, 3, generator=generator))
+        for n, a in ((5, 1), (25, 5))
+    )
+    found = compute_task_spaces(method, support, query)
+    first = torch.cat([support.normal, support.anomaly, query.normal, query.anomaly], dim=2)[:, :1]
+    np.testing.assert_array_equal(found.original, first[0, 0])
+    with torch.no_grad():
+        scores = method.adapt(LabelledRows(support.normal[:, :1], support.anomaly[:, :1]))(first)[0, 0].numpy()
+    np.testing.assert_allclose(found.projected**2, scores, rtol=1e-6)
+    w = np.linalg.lstsq(found.embedded, found.projected, rcond=None)[0]
+    np.testing.assert_allclose(found.embedded @ w, found.projected, atol=1e-4 * np.abs(found.projected).max())
 
 
 def test_a_picture_is_written_whole_and_is_the_same_each_time(tmp_path):

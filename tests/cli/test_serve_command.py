@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from oddshot.cli import app
-from oddshot.errors import InputError
+from oddshot.errors import FileError, InputError
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ from oddshot.errors import InputError
 )
 def test_mistakes(arguments, expected):
     found = CliRunner().invoke(app, ["serve", *arguments]).exception
-    assert isinstance(found, InputError)
+    assert isinstance(found, FileError if "--store" in arguments else InputError)
     assert re.search(re.escape(expected), str(found))
     assert "\n" not in str(found)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from oddshot.bench.record import COLUMN_TYPES, COLUMNS, RunRecord
 from oddshot.bench.store import read_store
 from oddshot.data.files import write_bytes
-from oddshot.errors import InputError, file_error
+from oddshot.errors import FileError, InputError
 
 MAX_FIELD_CHARS = 2**30  # the csv module's default of 131,072 is too small for the AUCs of many tasks
 
@@ -41,7 +41,7 @@ def read_runs(path: Path) -> list[RunRecord]:
             csv.field_size_limit(MAX_FIELD_CHARS)
             rows = list(csv.reader(file))
     except OSError as error:
-        raise file_error("read", path, error) from error
+        raise FileError(f"{path}: cannot be read ({error})") from error
     except (UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"{path}: cannot be read ({error})") from error
     if not rows or tuple(rows[0]) != COLUMNS:

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import torch
 
+from oddshot.bench.evaluation import TARGET_STREAM
 from oddshot.bench.grid import Grid
-from oddshot.bench.jobs import TARGET_STREAM
 from oddshot.bench.protocol import build_split, split_seed
 from oddshot.bench.settings import dataset_fingerprint, describe_run, hash_config
 from oddshot.bench.spaces import TaskSpaces, compute_task_spaces, draw_task_spaces

@@ -2,31 +2,19 @@
 
 import dataclasses
 import json
-import time
-from collections.abc import Sequence
 from datetime import UTC, datetime
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 
+from oddshot.bench.evaluation import SplitResults, evaluate_splits
 from oddshot.bench.plugins import DatasetSource, load_plugin
 from oddshot.bench.protocol import Split, build_split, split_seed
 from oddshot.bench.record import RunRecord
 from oddshot.bench.settings import RunSettings, code_version, dataset_fingerprint, hash_config
 from oddshot.data.sources.catalogue import Dataset
 from oddshot.methods import find_method
-from oddshot.methods.contract import LabelledRows, Method
-from oddshot.model.auc import exact_auc
-from oddshot.training import History, TrainingData, train, validation_episodes
 
-# NOTE[PAPER] the paper evaluates one episode for every target task. Where rows are drawn at random, at least this many
-# are evaluated in all: Landmine has 4 target tasks.
-MIN_TARGET_EPISODES = 50
 MAX_MIXING_BYTES = 12 * 2**30  # GPU memory for the mixing matrices of splits that are trained in one batch
-TARGET_STREAM = 3  # random stream of the target episodes; training uses others
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,20 +31,6 @@ class Job:
     config: str
     device: str = "cpu"
     source: DatasetSource = dataclasses.field(default_factory=DatasetSource)
-
-
-@dataclasses.dataclass(frozen=True)
-class SplitResults:
-    """Results on R splits with T target tasks each.
-
-    auc_strict, auc_half: [R, T], AUC of every target task with ties as a loss and as a half. adapt_seconds: time to
-    adapt to one task. history: None for a method without parameters.
-    """
-
-    auc_strict: FloatArray
-    auc_half: FloatArray
-    adapt_seconds: float
-    history: History | None
 
 
 class _SplitCache:
@@ -111,50 +85,6 @@ def run_job(job: Job, dataset: Dataset | None = None) -> list[RunRecord]:
 def failed_records(job: Job, reason: str) -> list[RunRecord]:
     """A failed record for every split of the job."""
     return [dataclasses.replace(_empty_record(job, split), status="failed", reason=reason) for split in job.splits]
-
-
-def evaluate_splits(
-    method: Method, splits: Sequence[Split], seeds: Sequence[int], settings: RunSettings, device: torch.device
-) -> SplitResults:
-    """Train a method with parameters, then adapt it to every target task and evaluate it on the task's queries.
-
-    method: with R replicas, one for each of the R splits and seeds.
-    """
-    history = None
-    if method.is_learned:
-        pools = [split.training for split in splits], [split.validation for split in splits]
-        data = TrainingData(*pools, settings.sizes, settings.protocol)
-        history = train(method, data, seeds, config=settings.training, device=device)
-    else:
-        method.initialise([torch.Generator().manual_seed(seed) for seed in seeds])
-    streams = [np.random.SeedSequence([seed, TARGET_STREAM]) for seed in seeds]
-    targets = [split.target for split in splits]
-    support, query = validation_episodes(
-        targets, settings.sizes, settings.protocol, device, streams, MIN_TARGET_EPISODES
-    )
-    return _evaluate_targets(method, support, query, len(targets[0]), history)
-
-
-@torch.no_grad()
-def _evaluate_targets(
-    method: Method, support: LabelledRows, query: LabelledRows, n_tasks: int, history: History | None
-) -> SplitResults:
-    """Adapt to episodes of the target tasks and compute their AUCs. support, query: [R, k · n_tasks, ...]."""
-    method.eval()
-    started = _time(support.normal.device)
-    score = method.adapt(support)
-    seconds = _time(support.normal.device) - started
-    normal, anomaly = score(query.normal), score(query.anomaly)
-    is_nan = normal.isnan().any(-1) | anomaly.isnan().any(-1)
-    if is_nan.any():
-        raise FloatingPointError(f"the scores of {int(is_nan.sum())} of {is_nan.numel()} target tasks are not numbers")
-
-    def task_aucs(ties: float) -> FloatArray:
-        """Mean over the k episodes of every task, [R, n_tasks]."""
-        auc = exact_auc(normal, anomaly, ties=ties).cpu().numpy()
-        return np.asarray(auc.reshape(len(auc), -1, n_tasks).mean(axis=1))
-
-    return SplitResults(task_aucs(0.0), task_aucs(0.5), seconds / is_nan.numel(), history)
 
 
 def _run_batch(job: Job, numbers: list[int], splits: list[Split]) -> list[RunRecord]:
@@ -233,10 +163,3 @@ def _group_by_task_counts(splits: list[Split]) -> list[list[int]]:
     for index, split in enumerate(splits):
         groups.setdefault(tuple(len(part) for part in split), []).append(index)
     return list(groups.values())
-
-
-def _time(device: torch.device) -> float:
-    """Seconds on a monotonic clock, after the device has finished its work."""
-    if device.type == "cuda":
-        torch.cuda.synchronize(device)
-    return time.perf_counter()

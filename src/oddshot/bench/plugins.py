@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from oddshot.data.sources import cards, catalogue
 from oddshot.data.sources.cards import CARDS, Card
 from oddshot.data.sources.catalogue import Dataset
-from oddshot.errors import InputError, OddshotError, file_error
+from oddshot.errors import FileError, InputError, OddshotError
 
 DatasetReader = Callable[[], tuple[Any, ...]]
 
@@ -147,7 +147,7 @@ def make_dataset_source(data_dir: str | None, cache_dir: str | None, plugin_path
         try:
             plugins.append(Plugin(str(path), path.read_text(encoding="utf-8")))
         except OSError as error:
-            raise file_error("read", f"plugin {path}", error) from error
+            raise FileError(f"plugin {path}: cannot be read ({error})") from error
         except UnicodeDecodeError as error:
             raise InputError(f"plugin {path}: cannot be read ({error})") from error
         load_plugin(plugins[-1])

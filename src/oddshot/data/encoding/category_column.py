@@ -8,9 +8,8 @@ from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
-from oddshot.data.encoding.column_encoder import ColumnEncoder, FillRows
+from oddshot.data.encoding.column_encoder import AttributeArray, ColumnEncoder, FillRows
 from oddshot.data.encoding.scaling import MAX_SCALED_VALUE
 from oddshot.data.encoding.validation import are_distinct_texts, are_shares, check_fields, is_bool
 from oddshot.data.tables.categories import canonical_text, category_codes, is_number_text
@@ -55,7 +54,7 @@ class CategoryColumn(ColumnEncoder):
         codes, values = dictionary_codes(column)
         rows_by_code = self._encode_values(canonical_text(values).to_pylist())
 
-        def fill(rows: slice, out: NDArray[np.float32]) -> None:
+        def fill(rows: slice, out: AttributeArray) -> None:
             out[:] = rows_by_code.take(codes[rows], axis=0)
 
         return fill
@@ -64,7 +63,7 @@ class CategoryColumn(ColumnEncoder):
         """Return the name and the number of categories."""
         return f"{self.name} ({len(self.categories)}{' and others' * self.other})"
 
-    def _encode_values(self, values: Sequence[str | None]) -> NDArray[np.float32]:
+    def _encode_values(self, values: Sequence[str | None]) -> AttributeArray:
         """Return the attributes of each of V values and, last, of a missing value: [V + 1, n_attributes]."""
         position = {category: i for i, category in enumerate(self.categories)}
         other = len(self.categories) if self.other else -1

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from oddshot.data.tables.columns import CellLocation
 
-FillRows = Callable[[slice, NDArray[np.float32]], None]
+AttributeArray = NDArray[np.float32]
+FillRows = Callable[[slice, AttributeArray], None]
 """fill(rows, out) writes the attributes of a slice of rows to out: [len(rows), n_attributes]."""
 
 

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from oddshot.data.encoding.column_encoder import ColumnEncoder, FillRows
+from oddshot.data.encoding.column_encoder import AttributeArray, ColumnEncoder, FillRows
 from oddshot.data.encoding.scaling import FloatArray, compute_moments, standardise
 from oddshot.data.encoding.validation import check_fields, is_bool, is_mean, is_scale
 from oddshot.data.tables.columns import CellLocation, read_timestamps
@@ -45,7 +44,7 @@ class DateColumn(ColumnEncoder):
         """Return a function that writes the 1 to 6 attributes."""
         timestamps = read_timestamps(column, location)
 
-        def fill(rows: slice, out: NDArray[np.float32]) -> None:
+        def fill(rows: slice, out: AttributeArray) -> None:
             seconds = timestamps[rows]
             missing = standardise(seconds, self.mean, self.scale, out[:, 0])
             seconds = np.where(missing, 0.0, seconds)

@@ -4,10 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
-from oddshot.data.encoding.column_encoder import ColumnEncoder, FillRows
+from oddshot.data.encoding.column_encoder import AttributeArray, ColumnEncoder, FillRows
 from oddshot.data.encoding.scaling import ColumnMoments, compute_moments, standardise
 from oddshot.data.encoding.validation import check_fields, is_bool, is_mean, is_scale
 from oddshot.data.tables.columns import CellLocation, read_booleans, read_numbers
@@ -41,7 +38,7 @@ class NumericColumn(ColumnEncoder):
         """Return a function that writes the 1 or 2 attributes."""
         values = (read_numbers if self.kind == "number" else read_booleans)(column, location)
 
-        def fill(rows: slice, out: NDArray[np.float32]) -> None:
+        def fill(rows: slice, out: AttributeArray) -> None:
             missing = standardise(values[rows], self.mean, self.scale, out[:, 0])
             if self.missing:
                 out[:, 1] = missing

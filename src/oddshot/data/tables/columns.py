@@ -69,7 +69,9 @@ def _kind_of_type(arrow_type: Any) -> ArrowKind:
         return "text"
     if t.is_timestamp(arrow_type) or t.is_date(arrow_type) or t.is_time(arrow_type):
         return "date"
-    if any(is_type(arrow_type) for is_type in (t.is_integer, t.is_floating, t.is_decimal, t.is_duration)):
+    if t.is_integer(arrow_type) or t.is_floating(arrow_type):
+        return "number"
+    if t.is_decimal(arrow_type) or t.is_duration(arrow_type):
         return "number"
     return "other"
 
