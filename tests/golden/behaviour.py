@@ -18,7 +18,7 @@ from typing import Any
 
 from tests.golden.comparing import SAME_MACHINE, Tolerance, differences, plain, to_text
 
-MOST_LINES = 400
+MAX_LINES = 400
 LIBRARIES = ("torch", "numpy", "scipy", "scikit-learn", "pandas", "pyarrow", "typer", "catboost", "xgboost-cpu")
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
@@ -55,14 +55,14 @@ def record() -> dict[str, Any]:
 
 
 def compare(expected: dict[str, Any], found: dict[str, Any], tolerance: Tolerance) -> list[str]:
-    """MOST_LINES lines at most that tell where they differ, and where they do, which libraries do; [] for the same."""
+    """MAX_LINES lines at most that tell where they differ, and where they do, which libraries do; [] for the same."""
     before, now = (one.get("versions", {}) for one in (expected, found))
     lines = list(differences({**expected, "versions": None}, {**found, "versions": None}, tolerance))
     if not lines:
         return []
     libraries = [f"recorded with {name} {before[name]}, here {now.get(name)}" for name in before]
     libraries = [line for name, line in zip(before, libraries, strict=True) if before[name] != now.get(name)]
-    room = MOST_LINES - len(libraries)
+    room = MAX_LINES - len(libraries)
     if len(lines) > room:
         lines[room - 1 :] = [f"... and {len(lines) - room + 1} more"]
     return lines + libraries
