@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
-.PHONY: demo test lint bench bench-memory bench-service bench-app clean
+.PHONY: demo test lint bench bench-memory bench-service bench-app packages clean
 
 demo: $(VENV)/.installed  ## train and score on data that ships with scikit-learn
 	$(BIN)/oddshot demo
@@ -28,6 +28,9 @@ bench-service: $(VENV)/.installed  ## the service under wrk; five minutes, a qui
 
 bench-app: $(VENV)/.installed  ## how long a person waits for the app; a minute, a quiet machine
 	$(BIN)/python -m benchmarks.app
+
+packages: $(VENV)/.installed  ## draw the packages and who imports whom, for CONTRIBUTING.md
+	$(BIN)/python -m benchmarks.packages --out docs/packages.png
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
