@@ -26,7 +26,7 @@ from oddshot.bench.paper import OUTLIER_DATASETS
 from oddshot.bench.protocol import z_score
 from oddshot.bench.unmixed import draw_episodes, mean_auc
 from oddshot.data.sources.catalogue import load_dataset
-from oddshot.universal.prior import LARGEST, Prior
+from oddshot.universal.prior import MAX_ABS_Z_SCORE, Prior
 from oddshot.universal.training import UniversalConfig, train_universal
 
 FOLDS = (
@@ -55,7 +55,7 @@ class RealTables:
         counts = []
         for k, (X, y) in enumerate(usable.values()):
             order = np.argsort(y, kind="stable")  # normal rows first
-            scaled = z_score(X[order].astype(np.float64)).clip(-LARGEST, LARGEST)
+            scaled = z_score(X[order].astype(np.float64)).clip(-MAX_ABS_Z_SCORE, MAX_ABS_Z_SCORE)
             self.X[k, : len(X), : X.shape[1]] = torch.from_numpy(scaled.astype(np.float32))
             counts.append([int((y == 0).sum()), int((y == 1).sum()), X.shape[1]])
         self.counts = torch.tensor(counts, device=device)
@@ -123,7 +123,7 @@ def run_fold(fold: int, tables: Path, data_dir: str, device: str, steps: int) ->
         known = {name[:-2]: (file[name], file[name[:-1] + "y"]) for name in file.files if name.endswith("/X")}
     known |= {name: (one.X, one.y) for name, one in datasets.items() if name not in held_out}
     real = RealTables(known, torch.device(device))
-    model = train_universal(UniversalConfig(steps=steps), device=device, prior_of=partial(half_real, real)).cpu()
+    model = train_universal(UniversalConfig(steps=steps), device=device, make_prior=partial(half_real, real)).cpu()
     out = {}
     for name in held_out:
         episodes = draw_episodes(datasets[name], 20, 200, np.random.default_rng([0, len(datasets[name].y)]))

@@ -61,12 +61,12 @@ def oddshot(monkeypatch, capsys):
 def refusal(folder, oddshot):
     """Runs a command that must fail with one line, and leave no file behind; returns that line."""
 
-    def run(*arguments):
+    def run(*arguments, exit_code=2):
         before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
         code, _, errors = oddshot(*arguments)
         assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
         errors = [line for line in errors if not line.startswith("oddshot: note: ")]
-        assert code == 2
+        assert code == exit_code
         assert len(errors) == 1, errors
         assert errors[0].startswith("oddshot: ")
         return errors[0].removeprefix("oddshot: ")
@@ -387,6 +387,7 @@ def test_settings_that_are_wrong(refusal):
     assert "no method 'magic'" in refusal(*train(), "--method", "magic")
     assert "device 'qpu' cannot be used" in refusal(*train(), "--device", "qpu")
     assert "device 'meta' cannot be used" in refusal(*score(), "--device", "meta")
+    assert "device 'bogus' cannot be used" in refusal(*score(model=None), "--device", "bogus")
     assert "epochs is 0" in refusal(*train(), "--epochs", "0")
     assert "units is 0" in refusal(*train(), "--units", "0")
     assert "not enough memory" in refusal(*train(), "--units", "100000000")
@@ -417,7 +418,7 @@ def test_a_full_disk_leaves_the_old_files(refusal):
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (512, limits[1]))
     try:
-        found = refusal(*train()), refusal(*score())
+        found = refusal(*train(), exit_code=1), refusal(*score(), exit_code=1)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert found[0] == "cannot write out.safetensors: File too large"

@@ -10,8 +10,14 @@ from oddshot.model.auc import exact_auc
 from oddshot.storage.model_file import load_model
 from oddshot.universal import decisions
 from oddshot.universal.prior import Prior
-from oddshot.universal.shipped import load_universal, write_shipped
-from oddshot.universal.training import UniversalConfig, _rate, train_universal
+from oddshot.universal.shipped import load_universal
+from oddshot.universal.training import (
+    MAX_WIDTHS,
+    UniversalConfig,
+    learning_rate_factor,
+    to_universal_model,
+    train_universal,
+)
 
 SMALL = RelativeConfig(units=16, pair_units=8, column_units=8, dropout=0.0, marks=0)
 
@@ -37,30 +43,41 @@ def test_it_learns_and_the_same_seed_gives_the_same_model():
 
 
 def test_another_prior_draws_the_tasks_of_every_step():
-    widths = []
+    drawn = []
 
-    def prior_of(width, generator):
-        widths.append(width)
-        return Prior(2, generator)
+    class Doubled(Prior):
+        """The same tasks with all rows twice as large before scaling, and a note of each batch."""
+
+        def tasks(self, n_tasks, n_normal, n_anomaly):
+            drawn.append((self.width, n_tasks))
+            normal, anomaly, column_exists = super().tasks(n_tasks, n_normal, n_anomaly)
+            return 2 * normal, 2 * anomaly, column_exists
 
     config = UniversalConfig(steps=4, tasks=8)
-    model, usual = train_universal(config, SMALL, prior_of=prior_of), train_universal(config, SMALL)
-    assert len(widths) == 4
-    assert not torch.equal(model.f.weights[0], usual.f.weights[0])
+    model, default = train_universal(config, SMALL, make_prior=Doubled), train_universal(config, SMALL)
+    assert len(drawn) == 4
+    assert all(n_tasks == 8 and width in MAX_WIDTHS for width, n_tasks in drawn)
+    for name, value in default.state_dict().items():  # rows are z-scored: the factor makes no difference
+        torch.testing.assert_close(model.state_dict()[name], value, rtol=1e-3, atol=1e-3)
 
 
 def test_the_learning_rate_rises_and_falls():
-    rates = [_rate(step, 1000) for step in range(1000)]
+    rates = [learning_rate_factor(step, 1000) for step in range(1000)]
     assert rates[0] == pytest.approx(0.01)
     assert int(np.argmax(rates)) == 99
     assert rates[-1] < 1e-4
 
 
 def test_it_is_written_without_an_encoding_and_read_back(tmp_path, monkeypatch):
-    for name, values in {"WIDTHS": (6,), "NORMAL": (5,), "ANOMALY": (0, 1), "UNLABELLED": (0, 30)}.items():
+    for name, values in {
+        "MAX_WIDTHS": (6,),
+        "SUPPORT_NORMAL": (5,),
+        "SUPPORT_ANOMALY": (0, 1),
+        "UNLABELLED": (0, 30),
+    }.items():
         monkeypatch.setattr(decisions, name, values)
     model = train_universal(UniversalConfig(steps=1, tasks=8), SMALL)
-    write_shipped(model, UniversalConfig(steps=1), tmp_path / "small.safetensors")
+    to_universal_model(model, UniversalConfig(steps=1)).save(tmp_path / "small.safetensors")
     loaded = load_model(tmp_path / "small.safetensors")
     assert loaded.encoding is None
     assert loaded.training["steps"] == 1

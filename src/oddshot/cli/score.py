@@ -54,14 +54,16 @@ def score(
     from oddshot.scoring.streaming import score_files
     from oddshot.storage.model_file import load_model
     from oddshot.training.progress import scoring_bar
+    from oddshot.universal.shipped import load_universal
 
-    scored, device = _engine(engine, address, device)
+    score_on_engine, device = _scoring_engine(engine, address, device)
     paths = find_files(files)
     refuse_overwriting(out, [*paths, support] if model is None else [*paths, support, model])
-    detector = FewShotDetector(None if model is None else load_model(model, device), false_positive_rate)
+    loaded = load_universal(device) if model is None else load_model(model, device)
+    detector = FewShotDetector(loaded, false_positive_rate)
     detector.fit(*read_support(support, label=label, anomaly_value=anomaly_value))
     with scoring_bar() as on_rows:
-        counts = score_files(detector.task_, paths, out, on_rows, scored)
+        counts = score_files(detector.task_, paths, out, on_rows, score_on_engine)
     typer.echo(f"{counts.rows:,} rows scored, {counts.anomalies:,} anomalies (score above {detector.threshold_:.4g})")
     typer.echo(f"written: {out}")
     figures = {
@@ -73,8 +75,8 @@ def score(
     write_json(json_file, figures)
 
 
-def _engine(name: str, address: str | None, device: str) -> "tuple[RayScoring | None, str]":
-    """Who scores, None for this process, and on which device."""
+def _scoring_engine(name: str, address: str | None, device: str) -> "tuple[RayScoring | None, str]":
+    """The function that scores files, None to score them in this process, and the device of the model."""
     from oddshot.errors import InputError
 
     if name == "ray":

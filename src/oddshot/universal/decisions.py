@@ -1,6 +1,6 @@
-"""Calibration and familiarity of the universal model, learned on synthetic tasks that training has not drawn.
+"""Calibration and familiarity of the universal model, learned on synthetic tasks that were not used in training.
 
-Their columns are scaled by the rows of the support and the unlabelled ones, as the detector does it.
+Their columns are scaled by the support and unlabelled rows only, as the detector scales them.
 """
 
 import itertools
@@ -12,24 +12,25 @@ from oddshot.decisions.familiarity import Familiarity, learn_familiarity
 from oddshot.decisions.held_out import HeldOutScores, score_held_out
 from oddshot.methods.relative import Relative
 from oddshot.universal.prior import Prior
-from oddshot.universal.training import QUERY
 
-WIDTHS, TASKS = (6, 24, 60), 60  # columns at most, and tasks with each size of support; with 12, chance showed
-NORMAL, ANOMALY, UNLABELLED = (3, 5, 10, 20), (0, 1, 3), (0, 30, 200)
+MAX_WIDTHS = (6, 24, 60)  # of the tasks, in columns
+N_TASKS = 60  # for each width and size of support; with 12 the results were noisy
+SUPPORT_NORMAL, SUPPORT_ANOMALY, UNLABELLED = (3, 5, 10, 20), (0, 1, 3), (0, 30, 200)  # numbers of rows
 
 
 def learn_universal_decisions(method: Relative, seed: int) -> tuple[Calibration, Familiarity | None]:
-    """From scores to decisions for supports of many sizes, and what the tasks that it knows are like."""
-    known, held_out = (draw_synthetic(method, torch.Generator().manual_seed(seed + k)) for k in (10, 11))
-    evidence = ([one.evidence for one in episodes] for episodes in (known, held_out))
+    """Learn calibration and familiarity for supports of many sizes, each on synthetic tasks of its own."""
+    reference, held_out = (draw_synthetic(method, torch.Generator().manual_seed(seed + k)) for k in (10, 11))
+    evidence = ([scores.evidence for scores in episodes] for episodes in (reference, held_out))
     return learn_calibration(held_out), learn_familiarity(*evidence)
 
 
 def draw_synthetic(method: Relative, generator: torch.Generator) -> list[HeldOutScores]:
-    """Episodes of new synthetic tasks, scored."""
+    """Scores of episodes of new synthetic tasks, one batch for each width and size of support."""
     out = []
-    for width, normal, anomaly, n_unlabelled in itertools.product(WIDTHS, NORMAL, ANOMALY, UNLABELLED):
-        prior = Prior(width, generator)
-        support, query, unlabelled = prior.episodes(TASKS, normal, anomaly, n_unlabelled, *QUERY, whole=0.0)
-        out.append(score_held_out(method, support, query, unlabelled))
+    for width, normal, anomaly, unlabelled in itertools.product(
+        MAX_WIDTHS, SUPPORT_NORMAL, SUPPORT_ANOMALY, UNLABELLED
+    ):
+        episodes = Prior(width, generator).episodes(N_TASKS, normal, anomaly, unlabelled, population_scaled_share=0.0)
+        out.append(score_held_out(method, *episodes))
     return out

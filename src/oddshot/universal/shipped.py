@@ -1,27 +1,50 @@
-"""The universal model's file: read once, and written by its training."""
+"""The universal model's file, which ships with the package."""
 
+import copy
 import dataclasses
 from functools import cache
 from pathlib import Path
 
-from oddshot.data.files import write_bytes
-from oddshot.methods.relative import Relative
-from oddshot.storage.model_file import DEFAULT_THRESHOLD, Model, load_model, to_bytes
-from oddshot.universal.decisions import learn_universal_decisions
-from oddshot.universal.training import UniversalConfig
+from oddshot.model.device import resolve_device
+from oddshot.storage.model_file import Model, load_model
 
-NAME = "universal"
-PLACE = Path(__file__).with_name("universal.safetensors")
+UNIVERSAL_MODEL_FILE = Path(__file__).with_name("universal.safetensors")
+
+
+def load_universal(device: str = "cpu") -> Model:
+    """Load the model that ships with the package, for tables of any width.
+
+    It is read once: every call for the CPU returns the same object. For another device it is copied first.
+
+    Parameters
+    ----------
+    device : str, default="cpu"
+        Where its weights go: "cpu", "cuda", or "auto" for CUDA if it is available.
+
+    Returns
+    -------
+    Model
+
+    Raises
+    ------
+    InputError
+        If the device cannot be used.
+
+    Examples
+    --------
+    >>> import oddshot
+    >>> model = oddshot.load_universal()
+    >>> model.method.name
+    'relative'
+    >>> model.encoding is None  # each table gets an encoding of its own
+    True
+    """
+    model, torch_device = _load_once(), resolve_device(device)
+    if torch_device == model.method.device:
+        return model
+    return dataclasses.replace(model, method=copy.deepcopy(model.method).to(torch_device))
 
 
 @cache
-def load_universal() -> Model:
-    """The model that ships, on the CPU; the same object every time."""
-    return load_model(PLACE)
-
-
-def write_shipped(method: Relative, config: UniversalConfig, path: Path) -> None:
-    """Write a model without an encoding: it takes the one of each table that it meets."""
-    facts = {"tasks": "synthetic", **dataclasses.asdict(config)}
-    decisions = learn_universal_decisions(method.cpu().eval(), config.seed)
-    write_bytes(path, to_bytes(Model(method, None, DEFAULT_THRESHOLD, facts, *decisions)))
+def _load_once() -> Model:
+    return load_model(UNIVERSAL_MODEL_FILE)
