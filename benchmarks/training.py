@@ -11,7 +11,7 @@ from benchmarks.timing import Verdict, best_seconds
 from oddshot.data.episodes.sampling import TaskSet
 from oddshot.data.episodes.synthesis import mixed_tasks
 from oddshot.methods import METHODS
-from oddshot.training import Progress, TrainingConfig, TrainingData, train
+from oddshot.training import EpochProgress, TrainingConfig, TrainingData, train
 
 M, N_ROWS, TASKS, VALIDATION, EPOCHS = 21, 500, 400, 50, 4
 REFERENCE_TASKS = 20  # of an epoch's: the rest takes as long for each
@@ -22,7 +22,7 @@ def epoch_seconds(method: str, pools: tuple[TaskSet, TaskSet]) -> float:
     """The shortest of a few epochs, validation included."""
     ends = [time.process_time()]
 
-    def on_epoch(progress: Progress) -> None:
+    def on_epoch(progress: EpochProgress) -> None:
         ends.append(time.process_time())
 
     network = METHODS[method](M, METHODS[method].config_type())

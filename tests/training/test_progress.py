@@ -2,7 +2,7 @@ import io
 
 from rich.console import Console
 
-from oddshot.training import Progress, TrainingConfig, progress
+from oddshot.training import EpochProgress, TrainingConfig, progress
 
 
 def shown(monkeypatch, *, terminal, enabled=True):
@@ -12,8 +12,8 @@ def shown(monkeypatch, *, terminal, enabled=True):
     console = Console(file=stream, width=160)
     monkeypatch.setattr(progress, "Console", lambda stderr: console)
     with progress.training_bar(TrainingConfig(epochs=9), enabled=enabled) as on_epoch:
-        on_epoch(Progress(1, -0.5, 0.7, 0.7, 0))
-        on_epoch(Progress(2, -0.625, 0.75, 0.875, 1))
+        on_epoch(EpochProgress(1, -0.5, 0.7, 0.7, 0))
+        on_epoch(EpochProgress(2, -0.625, 0.75, 0.875, 1))
     return stream.getvalue()
 
 

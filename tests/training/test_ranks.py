@@ -10,7 +10,7 @@ import torch
 
 from oddshot import load_model
 from oddshot.model.networks import drop
-from oddshot.training import Ranks, joined_ranks
+from oddshot.training import Ranks, torchrun_ranks
 from tests.fleets import labels, numbers
 
 OPTIONS = ["--label=fault", "--epochs=12", "--units=16", "--support-normal=3", "--query-normal=5", "--query-anomaly=2"]
@@ -57,8 +57,8 @@ def test_a_mistake_is_one_line_whatever_the_number_of_processes(tmp_path, train)
 
 
 @pytest.mark.parametrize(("n_tasks", "size"), [(256, 2), (7, 3), (5, 5)])
-def test_parts_cover_every_task_once(n_tasks, size):
-    parts = [Ranks(rank, size).part(n_tasks) for rank in range(size)]
+def test_shards_cover_every_task_once(n_tasks, size):
+    parts = [Ranks(rank, size).shard(n_tasks) for rank in range(size)]
     assert [task for first, end in parts for task in range(first, end)] == list(range(n_tasks))
     assert {end - first for first, end in parts} <= {n_tasks // size, n_tasks // size + 1}
 
@@ -68,13 +68,13 @@ def test_a_part_has_the_noise_that_it_has_in_the_whole_batch():
     whole = drop(x, 0.3, torch.Generator().manual_seed(0))
     for first, end in ((0, 3), (3, 5), (5, 7)):
         noise = torch.Generator().manual_seed(0)
-        part = drop(x[:, first:end], 0.3, noise, (first, 7 - end))
+        part = drop(x[:, first:end], 0.3, noise, shard_margins=(first, 7 - end))
         assert torch.equal(part, whole[:, first:end])
 
 
 def test_outside_of_torchrun_there_is_one_process():
-    with joined_ranks("cpu") as (ranks, device):
+    with torchrun_ranks("cpu") as (ranks, device):
         assert (ranks, device) == (Ranks(0, 1), "cpu")
         value = torch.ones(3)
-        ranks.add_up([value])
-        assert torch.equal(ranks.agree(value), torch.ones(3))
+        ranks.all_reduce_sum([value])
+        assert torch.equal(ranks.broadcast(value), torch.ones(3))

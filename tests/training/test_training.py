@@ -11,7 +11,7 @@ from oddshot.methods.ablations import WoNN, WoNNConfig
 from oddshot.methods.eigen import Eigen, EigenConfig
 from oddshot.model.device import resolve_device
 from oddshot.training import Episodes, TrainingConfig, TrainingData, evaluate, train, validation_episodes
-from oddshot.training.drawing import draw_without_replacement
+from oddshot.training.device_sampling import draw_without_replacement
 from tests import references
 
 SIZES = EpisodeSizes(3, 1, 6, 3)
@@ -145,7 +145,7 @@ def test_mixing_matrices_are_made_a_few_at_a_time(monkeypatch):
         return episodes.draw([np.arange(9)], [np.random.default_rng(0)])
 
     together = draw()
-    monkeypatch.setattr("oddshot.training.batches.MIXING_BYTES", 2 * 3 * 3 * 4)
+    monkeypatch.setattr("oddshot.training.batches.MAX_MIXING_BYTES", 2 * 3 * 3 * 4)
     few = draw()
     assert asked == [9, 2, 2, 2, 2, 1]
     for part, whole in zip((*few[0], *few[1]), (*together[0], *together[1]), strict=True):

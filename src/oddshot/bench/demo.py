@@ -18,7 +18,7 @@ from oddshot.methods.eigen import Eigen
 from oddshot.methods.relative import Relative
 from oddshot.model.auc import exact_auc
 from oddshot.model.device import resolve_device
-from oddshot.training import Progress, TrainingConfig, TrainingData, evaluate, train, validation_episodes
+from oddshot.training import EpochProgress, TrainingConfig, TrainingData, evaluate, train, validation_episodes
 from oddshot.training.meta_training import continued_config
 from oddshot.universal.shipped import load_universal
 
@@ -31,7 +31,7 @@ CONFIG = TrainingConfig(epochs=10, patience=5, batch_size=48)
 BASELINES = {"one-class SVM": "osvm", "logistic regression": "lr"}
 
 FloatArray = NDArray[np.float64]
-EpochCallback = Callable[[Progress], None]
+EpochCallback = Callable[[EpochProgress], None]
 
 
 @dataclass(frozen=True)

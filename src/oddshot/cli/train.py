@@ -100,9 +100,9 @@ def _start(name: str) -> "Model | None":
 def _shared_work(device: str) -> Iterator[tuple["Ranks", str]]:
     """The processes that torchrun started and this one's device. Only the first prints and writes."""
     from oddshot.errors import OddshotError
-    from oddshot.training import joined_ranks
+    from oddshot.training import torchrun_ranks
 
-    with joined_ranks(device) as (ranks, own):
+    with torchrun_ranks(device) as (ranks, own):
         if ranks.is_first:
             yield ranks, own
             return

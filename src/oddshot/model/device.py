@@ -1,4 +1,4 @@
-"""The one `device` option."""
+"""The `device` option of all functions and commands that have one."""
 
 import torch
 
@@ -6,12 +6,12 @@ from oddshot.errors import InputError
 
 
 def resolve_device(device: str) -> torch.device:
-    """`auto` is CUDA where there is one, else the CPU; anything else is torch's own name."""
+    """The torch device of this name; `auto` is CUDA if it is available, else the CPU."""
     if device == "auto":
         device = "cuda" if torch.cuda.is_available() else "cpu"
     try:
         resolved = torch.device(device)
-        torch.zeros(1, device=resolved).item()  # torch knows devices that hold no numbers, such as meta
+        torch.zeros(1, device=resolved).item()  # fails for devices that hold no numbers, such as meta
     except (RuntimeError, AssertionError, ImportError) as error:
         reason = str(error).splitlines()[0]
         raise InputError(f"device {device!r} cannot be used: {reason} (take 'cpu', 'cuda' or 'auto')") from None

@@ -22,11 +22,11 @@ class Network(nn.Module):
         self.weights = nn.ParameterList(torch.empty(replicas, n_in, n_out) for n_in, n_out in pairs)
         self.biases = nn.ParameterList(torch.empty(replicas, 1, n_out) for _, n_out in pairs) if bias else None
         self.dropout = dropout
-        self.noise: torch.Generator | None = None  # where dropout draws from; training sets it
-        self.around = (0, 0)  # tasks of the batch before and after those given, whose noise is drawn as well
+        self.noise: torch.Generator | None = None  # of dropout; set while training
+        self.shard_margins = (0, 0)  # tasks of the whole batch before and after those given; see `drop`
 
     def initialise(self, generators: Sequence[torch.Generator]) -> None:
-        """PyTorch's own: uniform within ±1/√in, each replica from a generator of its own (on the CPU)."""
+        """Initialise as PyTorch does, uniformly within ±1/√in, each replica with its own generator on the CPU."""
         # NOTE[PAPER] the initialisation is not stated: PyTorch's default; see docs/PAPER.md for the choice.
         with torch.no_grad():
             for k, weight in enumerate(self.weights):
@@ -36,11 +36,11 @@ class Network(nn.Module):
                         replica.copy_(torch.empty(replica.shape).uniform_(-bound, bound, generator=generator))
 
     def forward(self, x: Tensor, r: Tensor | None = None) -> Tensor:
-        """x: [R, T, N, in], r: [R, T, H] joined to every row of its task. Returns [R, T, N, out]."""
+        """x: [R, T, N, in]; r: [R, T, H], concatenated to every row of its task. Returns [R, T, N, out]."""
         return self._layer(len(self.weights) - 1, self.hidden(x, r))
 
     def hidden(self, x: Tensor, r: Tensor | None = None) -> Tensor:
-        """What enters the last layer: [R, T, N, units]; x itself where there is only one layer and no r."""
+        """The input of the last layer: [R, T, N, units]; x itself if there is only one layer and no r."""
         n_layers = len(self.weights)
         if r is not None:
             # [x, r] W = x W_x + r W_r: the second part is the same for all rows of a task.
@@ -52,12 +52,12 @@ class Network(nn.Module):
         return x
 
     def drop(self, x: Tensor) -> Tensor:
-        """Dropout as it stands between layers; none outside of training. x: [R, T, ...]."""
-        return drop(x, self.dropout if self.training else 0.0, self.noise, self.around)
+        """Dropout between layers, in training only. x: [R, T, ...]."""
+        return drop(x, self.dropout if self.training else 0.0, self.noise, self.shard_margins)
 
     @property
     def last_weight(self) -> Tensor:
-        """[R, units, out]."""
+        """The weights of the last layer: [R, units, out]."""
         last: Tensor = self.weights[-1]
         return last
 
@@ -76,23 +76,24 @@ class Network(nn.Module):
         return of_rows + of_task.unsqueeze(2)
 
 
-def drop(x: Tensor, rate: float, noise: torch.Generator | None, around: tuple[int, int] = (0, 0)) -> Tensor:
+def drop(x: Tensor, rate: float, noise: torch.Generator | None, shard_margins: tuple[int, int] = (0, 0)) -> Tensor:
     """Inverted dropout: each entry is 0 with probability `rate` (in steps of 2⁻¹⁶), else divided by 1 − rate.
 
-    x: [R, T, ...]. around: how many tasks of the same batch come before and after those of x; the noise of x is then
-    what it would be with them.
+    x: [R, T, ...]. noise: the random generator; without one there is no dropout. shard_margins: if x is a shard of a
+    batch, the numbers of tasks of that batch before and after the shard; the same entries are then dropped as without
+    sharding.
     """
     if rate == 0.0 or noise is None:
         return x
-    before, after = around
-    whole = torch.Size([x.shape[0], before + x.shape[1] + after, *x.shape[2:]])
-    # Four 16-bit draws out of one 64-bit integer: five times faster on a CPU than bernoulli_.
-    n = whole.numel()
+    before, after = shard_margins
+    batch_shape = torch.Size([x.shape[0], before + x.shape[1] + after, *x.shape[2:]])
+    # Four 16-bit draws from each 64-bit integer: five times faster on a CPU than bernoulli_.
+    n = batch_shape.numel()
     words = torch.empty((n + 3) // 4, dtype=torch.int64, device=x.device)
-    draws = words.random_(-(2**63), None, generator=noise).view(torch.int16)[:n].view(whole)
+    draws = words.random_(-(2**63), None, generator=noise).view(torch.int16)[:n].view(batch_shape)
     draws = draws.narrow(1, before, x.shape[1])
     kept, scale = draws >= round(rate * 65536) - 32768, 1.0 / (1.0 - rate)
-    if x.is_cuda:  # x · kept · scale in one pass over memory, which is what training on a GPU waits for
+    if x.is_cuda:  # x · kept · scale in one pass over memory, whose bandwidth limits training on a GPU
         out: Tensor = torch.ops.aten.native_dropout_backward(x, kept, scale)
         return out
     return x * kept.to(x.dtype).mul_(scale)

@@ -1,7 +1,7 @@
 """The projection that adapts a task in closed form: w with anomalies (Eqs. 3-7), v without (Sec. 3.4).
 
-Everything here runs in float64, whatever comes in: the matrices are small, and in float32 a small η loses the Cholesky
-factor of S_N.
+Everything is computed in float64, whatever the inputs: the matrices are small, and with a small η the Cholesky
+factorisation of S_N fails in float32.
 """
 
 import math
@@ -11,13 +11,13 @@ from torch import Tensor
 
 
 def fit_projection(z_normal: Tensor, z_anomaly: Tensor, eta: Tensor) -> Tensor:
-    """Direction that spreads anomalies and gathers normals around the centre (Eq. 3).
+    """Direction in which anomalies lie far from the centre and normal rows near it (Eq. 3).
 
     z_normal: [..., N_N, J], z_anomaly: [..., N_A, J], both minus the centre c; eta: [...]. Returns w: [..., J] in
-    float64, sign arbitrary, of length wᵀ S_N w = λ: for one anomaly that is S_N⁻¹ z, Eq. 7 taken as an equality.
+    float64, with arbitrary sign, scaled so that wᵀ S_N w = λ: for one anomaly w = S_N⁻¹ z (Eq. 7).
 
-    Where all anomalies lie on the centre, w = 0 and every score is 0. Where the largest eigenvalue is tied, w is one of
-    the equally good directions and its gradient leaves out the turn within them.
+    If all anomalies lie on the centre, w = 0 and every score is 0. If the largest eigenvalue is not simple, w is one of
+    its eigenvectors, and its gradient leaves out rotations within their space.
     """
     z_normal, z_anomaly, eta = z_normal.double(), z_anomaly.double(), eta.double()
     n_anomaly, n_dims = z_anomaly.shape[-2:]
@@ -33,7 +33,7 @@ def fit_projection(z_normal: Tensor, z_anomaly: Tensor, eta: Tensor) -> Tensor:
 
 
 def to_unit_length(w: Tensor) -> Tensor:
-    """w / ‖w‖, and 0 where w is 0 (there with a finite gradient). w: [..., J]."""
+    """w / ‖w‖, or 0 if w is 0, with a finite gradient in both cases. w: [..., J]."""
     # NOTE[PAPER] Eq. 3 leaves the length of w open, the sigmoid of Eq. 9 does not; see docs/PAPER.md for the choice.
     length = w.norm(dim=-1, keepdim=True)
     return w / torch.where(length > 0, length, torch.ones_like(length))
@@ -55,7 +55,7 @@ def solve_S_N(z_normal: Tensor, eta: Tensor, b: Tensor) -> Tensor:
 
 
 def fit_normal_projection(phi_normal: Tensor, ridge: Tensor) -> Tensor:
-    """Direction that brings the normal rows to 1 in the least-squares sense (Sec. 3.4).
+    """Direction v with vᵀφ ≈ 1 for the normal rows in the least-squares sense (Sec. 3.4).
 
     phi_normal: [..., N_N, J], ridge: [...]. Returns v: [..., J] in float64. All rows of the paper's C are the centre c,
     so its W is v cᵀ, and the score ‖Wᵀφ − c‖² is ‖c‖² (vᵀφ − 1)².
@@ -74,7 +74,7 @@ def top_eigenvector(a: Tensor) -> Tensor:
         values, vectors = torch.linalg.eigh((a + a.mT) / 2)
         u = vectors[..., -1]
         gap = values[..., -1:] - values
-        # First-order change of u: du = P dA u. Directions tied with u have no defined turn and get none.
+        # First-order change of u: du = P dA u. Rotations towards eigenvectors of the same eigenvalue are not defined.
         tied = gap <= 1e-12 * values.abs().amax(-1, keepdim=True)
         turn = vectors * torch.where(tied, 0.0, 1.0 / torch.where(tied, 1.0, gap)).unsqueeze(-2)
     # P A u = λ P u = 0: the second term is 0 in value and carries the whole gradient.
@@ -86,12 +86,12 @@ def top_eigenvector(a: Tensor) -> Tensor:
 
 def solve_regularised(gram: Tensor, eta: Tensor, b: Tensor) -> Tensor:
     """(gram + η I)⁻¹ b. gram: [..., n, n], positive semi-definite; eta: [...]; b: [..., n, K]. Returns [..., n, K]."""
-    # Where η is lost in the rounding of huge entries, a trace of the matrix itself keeps it positive definite.
+    # If η is lost in the rounding of huge entries, a small multiple of the trace keeps the matrix positive definite.
     trace = gram.detach().diagonal(dim1=-2, dim2=-1).sum(-1)
     ridge = (eta + 1e-14 * trace)[..., None, None]
     matrix = gram + ridge * torch.eye(gram.shape[-1], dtype=gram.dtype, device=gram.device)
-    # Not cholesky and cholesky_solve: the one waits for the GPU in every step to look for errors that cannot occur
-    # here, the other cannot be recorded in a CUDA graph.
+    # cholesky would wait for the GPU in every step to check for errors that cannot occur here, and cholesky_solve
+    # cannot be captured in a CUDA graph.
     L = torch.linalg.cholesky_ex(matrix).L
     half = torch.linalg.solve_triangular(L, b, upper=False)
     solution: Tensor = torch.linalg.solve_triangular(L.mT, half, upper=True)

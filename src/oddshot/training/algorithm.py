@@ -1,4 +1,4 @@
-"""Algorithm 1: episodes in, trained weights out."""
+"""Algorithm 1: training of a method on episodes of many tasks."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -9,45 +9,76 @@ import torch
 from torch import Tensor
 
 from oddshot.data.episodes.sampling import EpisodeSizes, SamplingRule, TaskSet
-from oddshot.errors import InputError
 from oddshot.methods.contract import Method
+from oddshot.methods.hyperparameters import require_at_least, require_positive
 from oddshot.training.batches import Episodes, validation_episodes
 from oddshot.training.ranks import Ranks
 from oddshot.training.stepping import Stepper
-from oddshot.training.validation import BestWeights, Validator
+from oddshot.training.validation import EarlyStopping, Validator
 
 
 @dataclass(frozen=True)
 class TrainingConfig:
-    """How to train; the paper's values, and what it leaves open (patience)."""
+    """Settings of training; the defaults are the paper's, except for `patience`, which it does not state.
+
+    Parameters
+    ----------
+    learning_rate : float, default=1e-3
+        Of Adam.
+    batch_size : int, default=256
+        Tasks of one optimisation step.
+    epochs : int, default=1000
+        Passes over the training tasks, at most.
+    patience : int, default=50
+        Training stops after this many epochs without a better validation AUC.
+
+    Raises
+    ------
+    InputError
+        If a number is too small.
+
+    Examples
+    --------
+    >>> from oddshot import TrainingConfig
+    >>> TrainingConfig(epochs=100)
+    TrainingConfig(learning_rate=0.001, batch_size=256, epochs=100, patience=50)
+    >>> TrainingConfig(epochs=0)
+    Traceback (most recent call last):
+        ...
+    oddshot.errors.InputError: epochs is 0; it must be at least 1
+    """
 
     learning_rate: float = 1e-3
-    batch_size: int = 256  # tasks
+    batch_size: int = 256
     epochs: int = 1000
-    patience: int = 50  # epochs without a better validation AUC
+    patience: int = 50
 
     def __post_init__(self) -> None:
-        if not self.learning_rate > 0:
-            raise InputError(f"learning_rate is {self.learning_rate}; it must be above 0")
-        for name in ("batch_size", "epochs", "patience"):
-            if getattr(self, name) < 1:
-                raise InputError(f"{name} is {getattr(self, name)}; it must be at least 1")
+        require_positive(self, "learning_rate")
+        require_at_least(self, batch_size=1, epochs=1, patience=1)
 
 
 @dataclass(frozen=True)
-class Progress:
-    """What is known after an epoch: means over the replicas."""
+class EpochProgress:
+    """The state of training after an epoch; losses and AUCs are means over the replicas.
+
+    epochs_since_best: the smallest number of epochs since the best one, over replicas that are still trained.
+    """
 
     epoch: int
     loss: float
     valid_auc: float
     best_auc: float
-    waited: int  # epochs since the last replica improved
+    epochs_since_best: int
 
 
 @dataclass(frozen=True)
 class History:
-    """How training went, a value a replica: epochs until it stopped, its best epoch and validation AUC there."""
+    """A summary of training, with one value for each replica.
+
+    epochs: epochs until it stopped. best_epoch, best_auc: the epoch of its best weights and their validation AUC.
+    seconds: duration of the whole training.
+    """
 
     epochs: list[int]
     best_epoch: list[int]
@@ -57,7 +88,7 @@ class History:
 
 @dataclass(frozen=True)
 class TrainingData:
-    """Tasks of R replicas, one task set each, to train on and to validate on, and how episodes are drawn from them."""
+    """Training and validation tasks of R replicas, one task set for each, and how episodes are sampled from them."""
 
     training: Sequence[TaskSet]
     validation: Sequence[TaskSet]
@@ -65,7 +96,7 @@ class TrainingData:
     rule: SamplingRule = "resampled"
 
 
-@torch.enable_grad()  # whoever calls it
+@torch.enable_grad()  # also if the caller has disabled gradients
 def train(
     method: Method,
     data: TrainingData,
@@ -73,14 +104,15 @@ def train(
     *,
     config: TrainingConfig | None = None,
     device: torch.device | str = "cpu",
-    on_epoch: Callable[[Progress], None] | None = None,
+    on_epoch: Callable[[EpochProgress], None] | None = None,
     ranks: Ranks | None = None,
     start: Method | None = None,
 ) -> History:
-    """Train R replicas in place, each on its own tasks and from its own seed, and leave each at its best weights.
+    """Train R replicas in place, each on its own tasks and from its own seed, and restore the best weights of each.
 
-    ranks: processes that all call this with the same arguments and share the work; each ends with the same weights.
-    start: a trained method of one replica, from whose weights all replicas continue.
+    on_epoch: called after each epoch. ranks: processes that all call this function with the same arguments and share
+    the work; all end with the same weights. start: a trained method with one replica, from whose weights all replicas
+    are trained further.
     """
     config, ranks, started = config or TrainingConfig(), ranks or Ranks(), time.perf_counter()
     device = torch.device(device)
@@ -88,32 +120,33 @@ def train(
     method.initialise([_torch_generator(stream[0]) for stream in streams], start)
     method.to(device)
     rngs = [np.random.default_rng(stream[1]) for stream in streams]
-    noise = _torch_generator(streams[0][3], device)
-    row_noise = _torch_generator(streams[0][4], device) if device.type == "cuda" else None
-    with method.being_trained(noise):
-        episodes = Episodes(data.training, data.sizes, data.rule, device, row_noise)
+    dropout_generator = _torch_generator(streams[0][3], device)
+    row_generator = _torch_generator(streams[0][4], device) if device.type == "cuda" else None
+    with method.being_trained(dropout_generator):
+        episodes = Episodes(data.training, data.sizes, data.rule, device, row_generator)
         if start is None:
             _fix_center(method, episodes, rngs)
         held_out = validation_episodes(data.validation, data.sizes, data.rule, device, [s[2] for s in streams])
-        validate, best = Validator(method, *held_out), BestWeights(method, config.patience)
-        best.update(0, ranks.agree(validate()))  # training may only make it worse: the initial weights count too
-        step = Stepper(method, config.learning_rate, noise, ranks)
+        validate, stopping = Validator(method, *held_out), EarlyStopping(method, config.patience)
+        stopping.update(0, ranks.broadcast(validate()))  # the initial weights may turn out to be the best
+        step = Stepper(method, config.learning_rate, dropout_generator, ranks)
         for epoch in range(1, config.epochs + 1 if method.is_learned else 1):
             loss = _train_epoch(method, episodes, rngs, step, config.batch_size)
-            auc = ranks.agree(validate())
-            best.update(epoch, auc)
+            auc = ranks.broadcast(validate())  # so that all processes stop at the same epoch
+            stopping.update(epoch, auc)
             if on_epoch is not None:
-                on_epoch(Progress(epoch, float(loss), float(auc.mean()), float(best.best_auc.mean()), best.waited))
-            if best.all_stopped:
+                best_auc = float(stopping.best_auc.mean())
+                on_epoch(EpochProgress(epoch, float(loss), float(auc.mean()), best_auc, stopping.epochs_since_best))
+            if stopping.all_stopped:
                 break
-        best.restore()
+        stopping.restore_best()
     method.eval()
     seconds = time.perf_counter() - started
-    return History(best.stopped_at.tolist(), best.best_epoch.tolist(), best.best_auc.tolist(), seconds)
+    return History(stopping.stopped_at.tolist(), stopping.best_epoch.tolist(), stopping.best_auc.tolist(), seconds)
 
 
 def _fix_center(method: Method, episodes: Episodes, rngs: Sequence[np.random.Generator]) -> None:
-    """The centre c from one episode of every training task (Alg. 1, line 2)."""
+    """Fix the centre c from one episode of every training task (Alg. 1, line 2)."""
     method.eval()
     support, query = episodes.draw(episodes.all_tasks, rngs)
     method.fix_center(support, torch.cat([support.normal, query.normal], dim=2))
@@ -122,7 +155,7 @@ def _fix_center(method: Method, episodes: Episodes, rngs: Sequence[np.random.Gen
 def _train_epoch(
     method: Method, episodes: Episodes, rngs: Sequence[np.random.Generator], step: Stepper, batch_size: int
 ) -> Tensor:
-    """One pass over the training tasks in equal batches of at most `batch_size`. Returns the mean loss."""
+    """One pass over the training tasks in batches of equal size, at most `batch_size`. Returns the mean loss."""
     # NOTE[PAPER] Algorithm 1 takes one task a step; its experiments say "batch size 256", read here as tasks.
     method.train()
     orders = [rng.permutation(tasks) for tasks, rng in zip(episodes.all_tasks, rngs, strict=True)]

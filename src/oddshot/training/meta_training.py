@@ -1,4 +1,4 @@
-"""From a fleet's labelled tasks to a model: encode, set validation tasks aside, train, calibrate."""
+"""Meta-training: from labelled tasks to a model, by encoding, splitting off validation tasks, training, calibration."""
 
 import dataclasses
 import warnings
@@ -44,7 +44,7 @@ def meta_train(
     ranks: Ranks | None = None,
     **hyperparameters: Any,
 ) -> Model:
-    """Learn from many labelled tasks a model that adapts to a new one.
+    """Train a model on many labelled tasks, so that it adapts to a new task from a few labelled rows.
 
     Parameters
     ----------
@@ -55,13 +55,13 @@ def meta_train(
     method : str, default="relative"
         The name of a method; `oddshot.methods.METHODS` lists them.
     start : Model, optional
-        A model of the same method whose training goes on, with its settings; `load_universal()` is the one that ships.
+        A model of the same method from which training continues, with its settings, such as `load_universal()`.
     members : int, default=1
-        Networks of an ensemble, trained together from seeds of their own; its score is the mean of theirs.
+        Number of members of an ensemble, each trained from its own seed; its score is the mean of theirs.
     seed : int, default=0
         The same seed gives the same model on the same machine.
     device : str, default="auto"
-        "cpu", "cuda", or "auto": CUDA where there is one.
+        "cpu", "cuda", or "auto" for CUDA if it is available.
     sizes : EpisodeSizes, optional
         Numbers of support and query rows of a training episode.
     encoding : Encoding, optional
@@ -71,7 +71,7 @@ def meta_train(
     progress : bool, default=True
         Show a progress bar on a terminal.
     ranks : Ranks, optional
-        Processes that all call this with the same arguments and share the work, from `joined_ranks`.
+        Processes that all call this function with the same arguments and share the work, from `torchrun_ranks`.
     **hyperparameters
         Fields of the method's configuration, such as `units` or `dropout`.
 
@@ -98,32 +98,33 @@ def meta_train(
     >>> model.method.name
     'relative'
     """
-    sizes, training, where = sizes or EpisodeSizes(), training or TrainingConfig(), resolve_device(device)
-    chosen = find_method(method)
-    config = _configure(chosen, hyperparameters) if start is None else _config_of(start, chosen, hyperparameters)
+    sizes, training, torch_device = sizes or EpisodeSizes(), training or TrainingConfig(), resolve_device(device)
+    method_type = find_method(method)
+    config = _make_config(method_type, hyperparameters, start)
     tasks = usable_tasks(tasks, sizes)
     held_out = usable_tasks(validation, sizes, "validation tasks") if validation is not None else None
     encoding = encoding or fit_encoding(tasks)
-    pool = _task_set(tasks, encoding)
-    train_pool, valid_pool = _split(pool, seed) if held_out is None else (pool, _task_set(held_out, encoding))
-    network = _networks(chosen, encoding.n_attributes, config, members)
-    data = TrainingData([train_pool] * members, [valid_pool] * members, sizes)
+    encoded = _task_set(tasks, encoding)
+    train_tasks, valid_tasks = _split(encoded, seed) if held_out is None else (encoded, _task_set(held_out, encoding))
+    learned = _make_replicas(method_type, encoding.n_attributes, config, members)
+    data = TrainingData([train_tasks] * members, [valid_tasks] * members, sizes)
     with training_bar(training, enabled=progress) as on_epoch:
         history = train(
-            network, data, [seed + k for k in range(members)], config=training, device=where, on_epoch=on_epoch,
+            learned, data, [seed + k for k in range(members)], config=training, device=torch_device, on_epoch=on_epoch,
             ranks=ranks, start=None if start is None else start.method,
         )  # fmt: skip
-    held_out_rows = validation_episodes([valid_pool], sizes, "resampled", where, [np.random.SeedSequence([seed, 1])])
+    streams = [np.random.SeedSequence([seed, 1])]
+    support_and_query = validation_episodes([valid_tasks], sizes, "resampled", torch_device, streams)
     if members > 1:
-        parts = split_replicas(network, lambda: chosen(encoding.n_attributes, config))
-        network = Ensemble(parts, typical_scores(parts, *held_out_rows))
-    threshold = find_threshold(network, *held_out_rows)
-    decisions = learn_decisions(network, train_pool, valid_pool, sizes, where, seed)
-    return Model(network, encoding, threshold, _facts(history, data, seed), *decisions)
+        parts = split_replicas(learned, lambda: method_type(encoding.n_attributes, config))
+        learned = Ensemble(parts, typical_scores(parts, *support_and_query))
+    threshold = find_threshold(learned, *support_and_query)
+    decisions = learn_decisions(learned, train_tasks, valid_tasks, sizes, torch_device, seed)
+    return Model(learned, encoding, threshold, _training_facts(history, data, seed), *decisions)
 
 
 def usable_tasks(tasks: Sequence[Task], sizes: EpisodeSizes, what: str = "tasks") -> list[Task]:
-    """Those with rows enough for an episode; each other one is named in a warning."""
+    """The tasks with enough rows for an episode; a warning names each of the others."""
     usable = []
     for task in tasks:
         n_normal, n_anomaly = int((task.y == NORMAL).sum()), int((task.y == ANOMALY).sum())
@@ -144,32 +145,37 @@ def usable_tasks(tasks: Sequence[Task], sizes: EpisodeSizes, what: str = "tasks"
 
 
 def fit_encoding(tasks: Sequence[Task]) -> Encoding:
-    """One encoding for the columns of all tasks; messages name the task."""
-    return Encoding.fit([task.X for task in tasks], [_name_of(task) for task in tasks])
+    """One encoding for the columns of all tasks; error messages name the task."""
+    return Encoding.fit([task.X for task in tasks], [_describe(task) for task in tasks])
 
 
 @torch.no_grad()
 def find_threshold(method: Method, support: LabelledRows, query: LabelledRows) -> float:
-    """The fraction of the scores' span that best separates normal from anomalous queries (balanced accuracy)."""
+    """The fraction of the scores' span with the highest balanced accuracy on the queries."""
     score = method.adapt(support)
     low, high = (end.unsqueeze(-1) for end in score.span(support))
-    known = (high > low).squeeze(-1)  # a task whose anomaly scores no higher than its normal rows tells nothing
+    has_span = (high > low).squeeze(
+        -1
+    )  # tasks whose labelled anomaly scores no higher than the normal rows are left out
     normal, anomaly = ((score(rows) - low) / (high - low) for rows in query)
-    if not known.any():
+    if not has_span.any():
         return DEFAULT_THRESHOLD
-    return best_threshold(normal[known].flatten(), anomaly[known].flatten())
+    return best_threshold(normal[has_span].flatten(), anomaly[has_span].flatten())
 
 
 def best_threshold(normal: Tensor, anomaly: Tensor) -> float:
-    """Midway between the two neighbouring scores where balanced accuracy is highest. normal: [N], anomaly: [A]."""
-    cuts = torch.cat([normal, anomaly]).sort().values
-    cuts = (cuts[1:] + cuts[:-1]) / 2
-    rejected = torch.searchsorted(normal.sort().values, cuts, right=True) / len(normal)
-    missed = torch.searchsorted(anomaly.sort().values, cuts, right=True) / len(anomaly)
-    return float(cuts[(rejected - missed).argmax()])
+    """The threshold, midway between two adjacent scores, of highest balanced accuracy. normal: [N], anomaly: [A]."""
+    scores = torch.cat([normal, anomaly]).sort().values
+    thresholds = (scores[1:] + scores[:-1]) / 2
+    true_negative_rate = torch.searchsorted(normal.sort().values, thresholds, right=True) / len(normal)
+    false_negative_rate = torch.searchsorted(anomaly.sort().values, thresholds, right=True) / len(anomaly)
+    return float(thresholds[(true_negative_rate - false_negative_rate).argmax()])
 
 
-def _configure(method: type[Method], hyperparameters: dict[str, Any]) -> Any:
+def _make_config(method: type[Method], hyperparameters: dict[str, Any], start: Model | None) -> Any:
+    """The configuration of a method with these hyperparameters, or of one whose training continues from a model."""
+    if start is not None:
+        return _continued_model_config(method, hyperparameters, start)
     known = [field.name for field in dataclasses.fields(method.config_type)]
     for name in hyperparameters:
         if name not in known:
@@ -177,8 +183,8 @@ def _configure(method: type[Method], hyperparameters: dict[str, Any]) -> Any:
     return method.config_type(**hyperparameters)
 
 
-def _config_of(start: Model, method: type[Method], hyperparameters: dict[str, Any]) -> Any:
-    """The configuration of a method whose training goes on from a model."""
+def _continued_model_config(method: type[Method], hyperparameters: dict[str, Any], start: Model) -> Any:
+    """The configuration of a method whose training continues from a model, which must be of that method."""
     if start.method.name != method.name:
         raise InputError(f"the model to start from is of method {start.method.name!r}, not {method.name!r}")
     if isinstance(start.method, Ensemble):
@@ -189,24 +195,24 @@ def _config_of(start: Model, method: type[Method], hyperparameters: dict[str, An
 
 
 def continued_config(config: Any) -> Any:
-    """The configuration with which training goes on: the tasks of a fleet share their columns, so these get marks."""
+    """The configuration for further training on tasks that share their columns: in `relative`, columns get marks."""
     return config.with_marks() if isinstance(config, RelativeConfig) else config
 
 
-def _networks(method: type[Method], n_attributes: int, config: Any, members: int) -> Method:
-    """As many replicas as an ensemble is to have members."""
+def _make_replicas(method: type[Method], n_attributes: int, config: Any, members: int) -> Method:
+    """The method with one replica for each member of the ensemble."""
     if members < 1:
         raise InputError(f"members is {members}; it must be at least 1")
-    network = method(n_attributes, config, members)
-    if members > 1 and not network.is_learned:
+    replicas = method(n_attributes, config, members)
+    if members > 1 and not replicas.is_learned:
         raise InputError(
             f"method {method.name!r} learns nothing from other tasks: all {members} members would be alike"
         )
-    return network
+    return replicas
 
 
-def _facts(history: History, data: TrainingData, seed: int) -> dict[str, Any]:
-    """How a model was trained. Nothing in it differs between two runs: the same seed gives the same file."""
+def _training_facts(history: History, data: TrainingData, seed: int) -> dict[str, Any]:
+    """How a model was trained, without durations: the same seed must give the same file."""
     best, members = history.best_epoch, len(history.epochs)
     facts = {
         "oddshot": __version__,
@@ -222,16 +228,17 @@ def _facts(history: History, data: TrainingData, seed: int) -> dict[str, Any]:
 
 
 def _task_set(tasks: Sequence[Task], encoding: Encoding) -> TaskSet:
-    return TaskSet.from_tasks([(encoding.transform(task.X, where=_name_of(task)), task.y) for task in tasks])
+    return TaskSet.from_tasks([(encoding.transform(task.X, where=_describe(task)), task.y) for task in tasks])
 
 
-def _name_of(task: Task) -> str:
+def _describe(task: Task) -> str:
     return f"task {task.name!r}"
 
 
-def _split(pool: TaskSet, seed: int) -> tuple[TaskSet, TaskSet]:
-    if len(pool) == 1:
+def _split(tasks: TaskSet, seed: int) -> tuple[TaskSet, TaskSet]:
+    """Training and validation tasks; a single task is both."""
+    if len(tasks) == 1:
         warnings.warn("only one task: early stopping looks at the task it trains on", stacklevel=3)
-        return pool, pool
-    training, validation = split_tasks(len(pool), np.random.default_rng([seed, 0]))
-    return pool.subset(training), pool.subset(validation)
+        return tasks, tasks
+    training, validation = split_tasks(len(tasks), np.random.default_rng([seed, 0]))
+    return tasks.subset(training), tasks.subset(validation)

@@ -1,19 +1,26 @@
-"""A progress bar on the terminal, and silence where there is none."""
+"""Progress bars on a terminal; without a terminal nothing is shown."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, ProgressColumn, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-from rich.progress import Progress as Bar
+from rich.progress import (
+    BarColumn,
+    Progress,
+    ProgressColumn,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 
-from oddshot.training.algorithm import Progress, TrainingConfig
+from oddshot.training.algorithm import EpochProgress, TrainingConfig
 
 
 @contextmanager
-def training_bar(config: TrainingConfig, *, enabled: bool = True) -> Iterator[Callable[[Progress], None]]:
-    """Yields a function to call after each epoch; it shows loss, validation AUC and the time left at most."""
+def training_bar(config: TrainingConfig, *, enabled: bool = True) -> Iterator[Callable[[EpochProgress], None]]:
+    """Yields a function to call after each epoch; it shows loss, validation AUC and the longest remaining time."""
     columns = (
         TextColumn("training"),
         BarColumn(),
@@ -22,11 +29,10 @@ def training_bar(config: TrainingConfig, *, enabled: bool = True) -> Iterator[Ca
         TextColumn("left"),
         TimeRemainingColumn(),
     )
-    with _bar(*columns, enabled=enabled) as bar:
+    with _progress_bar(*columns, enabled=enabled) as bar:
         line = bar.add_task("", total=config.epochs)
 
-        def on_epoch(state: Progress) -> None:
-            # Early stopping may come sooner: the end is at most `patience` epochs after the best one.
+        def on_epoch(state: EpochProgress) -> None:
             text = f"loss {state.loss:.3f}  validation AUC {state.valid_auc:.3f} (best {state.best_auc:.3f})"
             bar.update(line, completed=state.epoch, description=text)
 
@@ -35,19 +41,19 @@ def training_bar(config: TrainingConfig, *, enabled: bool = True) -> Iterator[Ca
 
 @contextmanager
 def scoring_bar() -> Iterator[Callable[[str, int], None]]:
-    """Yields a function to call with a file's name and how many more of its rows are scored."""
+    """Yields a function to call with the name of a file and the number of its rows that were scored since."""
     columns = (
         TextColumn("scoring {task.description}"),
         SpinnerColumn(),
         TextColumn("{task.completed:,.0f} rows"),
         TimeElapsedColumn(),
     )
-    with _bar(*columns) as bar:
+    with _progress_bar(*columns) as bar:
         line = bar.add_task("", total=None)
         yield lambda file, rows: bar.update(line, advance=rows, description=escape(file))
 
 
-def _bar(*columns: ProgressColumn, enabled: bool = True) -> Bar:
+def _progress_bar(*columns: ProgressColumn, enabled: bool = True) -> Progress:
     console = Console(stderr=True)
-    silent = not (enabled and console.file.isatty())  # rich's own is_terminal is true in a log with FORCE_COLOR set
-    return Bar(*columns, console=console, disable=silent, transient=True)
+    hidden = not (enabled and console.file.isatty())  # rich's own is_terminal is true in a log if FORCE_COLOR is set
+    return Progress(*columns, console=console, disable=hidden, transient=True)

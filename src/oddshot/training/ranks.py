@@ -14,21 +14,24 @@ from oddshot.model.device import resolve_device
 
 @dataclass(frozen=True)
 class Ranks:
-    """This process's number and how many there are. Every one draws the same batches and works on its part of each."""
+    """The rank of this process and the number of processes.
+
+    Every process draws the same batches and works on its own shard of the tasks of each batch.
+    """
 
     rank: int = 0
     size: int = 1
 
     @property
     def is_first(self) -> bool:
-        """Whether this is the process that prints and writes."""
+        """Whether this is the process that prints and writes files."""
         return self.rank == 0
 
-    def part(self, n_tasks: int) -> tuple[int, int]:
-        """First task and end of this process's part of a batch; parts differ by one task at most."""
+    def shard(self, n_tasks: int) -> tuple[int, int]:
+        """First task and end of this process's shard of a batch; the sizes of shards differ by at most one task."""
         return self.rank * n_tasks // self.size, (self.rank + 1) * n_tasks // self.size
 
-    def add_up(self, tensors: Sequence[Tensor]) -> None:
+    def all_reduce_sum(self, tensors: Sequence[Tensor]) -> None:
         """Replace each tensor, in place, by its sum over all processes."""
         if self.size == 1:
             return
@@ -37,18 +40,19 @@ class Ranks:
         for tensor, total in zip(tensors, message.split([tensor.numel() for tensor in tensors]), strict=True):
             tensor.detach().copy_(total.view_as(tensor))
 
-    def agree(self, value: Tensor) -> Tensor:
-        """The first process's value, so that all of them stop at the same epoch."""
+    def broadcast(self, value: Tensor) -> Tensor:
+        """The value of the first process, in all processes."""
         if self.size > 1:
             distributed.broadcast(value, 0)
         return value
 
 
 @contextmanager
-def joined_ranks(device: str) -> Iterator[tuple[Ranks, str]]:
-    """The processes that torchrun started, and this one's device; outside of torchrun, this process alone.
+def torchrun_ranks(device: str) -> Iterator[tuple[Ranks, str]]:
+    """Join the processes that torchrun started. Yields them and this process's device.
 
-    They exchange gradients by NCCL where they compute on GPUs, one each, and by Gloo elsewhere.
+    Without torchrun there is only this process. Gradients are exchanged by NCCL if the processes compute on GPUs, one
+    for each process, and by Gloo otherwise.
     """
     size = int(os.environ["WORLD_SIZE"]) if "TORCHELASTIC_RUN_ID" in os.environ else 1
     if size == 1:

@@ -1,4 +1,4 @@
-"""How good the weights are on tasks set aside, and keeping the best."""
+"""The AUC of a method on held-out episodes, and early stopping at its best weights."""
 
 import copy
 
@@ -7,12 +7,12 @@ from torch import Tensor
 
 from oddshot.methods.contract import LabelledRows, Method
 from oddshot.model.auc import exact_auc
-from oddshot.training.stepping import Recording
+from oddshot.training.cuda_graphs import CudaGraphFunction
 
 
 @torch.no_grad()
 def evaluate(method: Method, support: LabelledRows, query: LabelledRows) -> tuple[Tensor, Tensor]:
-    """AUC of every task, [R, T] each: strict (Eq. 8), and with ties as a half."""
+    """AUC of the queries of every task, [R, T] each: ties counted as errors (Eq. 8), and as one half."""
     method.eval()
     score = method.adapt(support)
     normal, anomaly = score(query.normal), score(query.anomaly)
@@ -20,24 +20,27 @@ def evaluate(method: Method, support: LabelledRows, query: LabelledRows) -> tupl
 
 
 class Validator:
-    """The validation AUC of every replica, [R], on episodes that stay the same."""
+    """The mean validation AUC of every replica, [R], on fixed episodes; on CUDA it is a CUDA graph."""
 
     def __init__(self, method: Method, support: LabelledRows, query: LabelledRows) -> None:
         self.method, self.support, self.query = method, support, query
         on_cuda = support.normal.device.type == "cuda"
-        self.recording = Recording(self._auc) if on_cuda else None
+        self.mean_auc = CudaGraphFunction(self._mean_auc) if on_cuda else self._mean_auc
 
     def __call__(self) -> Tensor:
-        """[R], at the weights as they are now."""
+        """Validate the current weights. Returns [R]."""
         self.method.eval()
-        return self._auc() if self.recording is None else self.recording()
+        return self.mean_auc()
 
-    def _auc(self) -> Tensor:
+    def _mean_auc(self) -> Tensor:
         return evaluate(self.method, self.support, self.query)[1].mean(-1)
 
 
-class BestWeights:
-    """The best weights of every replica so far; one that has waited too long keeps its own for good."""
+class EarlyStopping:
+    """The best weights of every replica so far.
+
+    A replica stops if its validation AUC has not improved for `patience` epochs; its best weights are then final.
+    """
 
     def __init__(self, method: Method, patience: int) -> None:
         self.method, self.patience = method, patience
@@ -46,27 +49,29 @@ class BestWeights:
         self.stopped_at = torch.zeros(method.replicas, dtype=torch.int64)
         self.stopped = torch.zeros(method.replicas, dtype=torch.bool)
         self.weights = copy.deepcopy(method.state_dict())
-        self.waited = 0
+        self.epochs_since_best = 0
 
     @property
     def all_stopped(self) -> bool:
-        """Whether every replica's patience is spent."""
+        """Whether every replica has stopped."""
         return bool(self.stopped.all())
 
     def update(self, epoch: int, auc: Tensor) -> None:
-        """auc: [R], of the weights as they are now."""
+        """Compare the current weights with the best ones. auc: [R], their validation AUC after this epoch."""
         auc_device, auc = auc.device, auc.cpu()
-        better = (auc > self.best_auc) & ~self.stopped
-        self.best_auc = torch.where(better, auc, self.best_auc)
-        self.best_epoch[better] = epoch
+        is_better = (auc > self.best_auc) & ~self.stopped
+        self.best_auc = torch.where(is_better, auc, self.best_auc)
+        self.best_epoch[is_better] = epoch
         self.stopped_at[~self.stopped] = epoch
         self.stopped |= epoch - self.best_epoch >= self.patience
-        self.waited = int((epoch - self.best_epoch[~self.stopped]).min()) if not self.all_stopped else self.patience
-        if better.any():
-            chosen = better.nonzero().squeeze(-1).to(auc_device)
+        self.epochs_since_best = (
+            self.patience if self.all_stopped else int((epoch - self.best_epoch[~self.stopped]).min())
+        )
+        if is_better.any():
+            improved = is_better.nonzero().squeeze(-1).to(auc_device)
             for name, value in self.method.state_dict().items():
-                self.weights[name].index_copy_(0, chosen, value.index_select(0, chosen))
+                self.weights[name].index_copy_(0, improved, value.index_select(0, improved))
 
-    def restore(self) -> None:
-        """Give every replica its best weights back."""
+    def restore_best(self) -> None:
+        """Set the weights of every replica to its best ones."""
         self.method.load_state_dict(self.weights)
