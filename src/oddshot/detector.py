@@ -370,7 +370,7 @@ def load_detector(path: str | Path) -> FewShotDetector:
     except OddshotError as error:
         raise type(error)(f"{path}: {error}") from None
     detector.classes_ = record.classes
-    detector.task_ = replace(detector.task_, row_numbers=record.numbers)
+    detector.task_ = replace(detector.task_, row_numbers=record.row_numbers)
     return detector
 
 

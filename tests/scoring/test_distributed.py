@@ -37,7 +37,7 @@ def files(tmp_path):
     return paths
 
 
-def test_a_worker_gives_scores_notices_and_mistakes(files, tmp_path):
+def test_a_worker_returns_scores_warnings_and_errors(files, tmp_path):
     task = adapted()
     result = score_file(task, str(files[1]))
     assert [len(chunk) for chunk in result.chunks] == [65_536, 4_464]
@@ -47,7 +47,7 @@ def test_a_worker_gives_scores_notices_and_mistakes(files, tmp_path):
     frame(0, 5).assign(more=1).to_csv(tmp_path / "more.csv", index=False)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert "ignored unknown columns: 'more'" in score_file(task, str(tmp_path / "more.csv")).notices[0]
+        assert "ignored unknown columns: 'more'" in score_file(task, str(tmp_path / "more.csv")).warning_texts[0]
     wrong = score_file(task, str(tmp_path / "nowhere.csv"))
     assert wrong.chunks == []
     assert isinstance(wrong.error, FileError)
@@ -65,7 +65,7 @@ def test_the_output_is_the_local_one(files, tmp_path):
     task, told = adapted(), []
     here = score_files(task, files, tmp_path / "local.parquet")
     there = score_files(
-        task, files, tmp_path / "scores.parquet", lambda *rows: told.append(rows), RayScoring(workers=2)
+        task, files, tmp_path / "scores.parquet", lambda *rows: told.append(rows), RayScoring(n_workers=2)
     )
     assert there == here
     assert (tmp_path / "scores.parquet").read_bytes() == (tmp_path / "local.parquet").read_bytes()
@@ -84,7 +84,7 @@ def test_a_lost_worker_costs_no_row_and_gives_none_twice(files, tmp_path):
             return super().score_encoded(rows)
 
     score_files(adapted(), files, tmp_path / "local.parquet")
-    score_files(adapted(Dying), files, tmp_path / "scores.parquet", score=RayScoring(workers=2))
+    score_files(adapted(Dying), files, tmp_path / "scores.parquet", score=RayScoring(n_workers=2))
     assert died.exists()
     assert (tmp_path / "scores.parquet").read_bytes() == (tmp_path / "local.parquet").read_bytes()
 
@@ -94,7 +94,7 @@ def test_mistakes_are_one_line_and_nothing_is_written(files, tmp_path, monkeypat
     bad = tmp_path / "new" / "bad.csv"
     frame(0, 5).rename(columns={"x1": "speed"}).to_csv(bad, index=False)
     with pytest.raises(InputError, match=r"bad\.csv: column 'x1' is missing") as caught:
-        score_files(adapted(), [*files, bad], tmp_path / "scores.parquet", score=RayScoring(workers=2))
+        score_files(adapted(), [*files, bad], tmp_path / "scores.parquet", score=RayScoring(n_workers=2))
     assert "\n" not in str(caught.value)
 
     class Doomed(AdaptedTask):
@@ -103,5 +103,5 @@ def test_mistakes_are_one_line_and_nothing_is_written(files, tmp_path, monkeypat
 
     monkeypatch.setattr(distributed, "MAX_RETRIES", 0)
     with pytest.raises(CapacityError, match=r"0\.parquet: not scored, its workers were lost"):
-        score_files(adapted(Doomed), files[:1], tmp_path / "scores.parquet", score=RayScoring(workers=2))
+        score_files(adapted(Doomed), files[:1], tmp_path / "scores.parquet", score=RayScoring(n_workers=2))
     assert os.listdir(tmp_path) == ["new"]

@@ -18,7 +18,7 @@ from oddshot.bench.record import RunRecord
 from oddshot.data.sources.catalogue import Dataset
 from oddshot.errors import InputError
 from oddshot.model.device import resolve_device
-from oddshot.scoring.cluster import connect, find_ray
+from oddshot.scoring.cluster import connect, import_ray
 
 # One thread for each worker: results do not depend on the number of workers, and the workers do not compete for cores.
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
@@ -90,7 +90,7 @@ class RayEngine:
     """
 
     def __init__(self, address: str | None = None, workers: int | None = None) -> None:
-        self._ray, self._address, self._workers = find_ray(), address, workers
+        self._ray, self._address, self._workers = import_ray(), address, workers
 
     def device(self, requested: str) -> str:
         """The requested device; `auto` is CUDA where the cluster has GPUs, whatever this machine has."""

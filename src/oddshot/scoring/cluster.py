@@ -1,4 +1,4 @@
-"""The Ray cluster that work is sent to, or one started on this machine."""
+"""Connection to a Ray cluster, or to one that is started on this machine."""
 
 from importlib import import_module
 from pathlib import Path
@@ -7,23 +7,26 @@ from typing import Any
 from oddshot.errors import InputError
 
 
-def find_ray() -> Any:
-    """The module, where it is installed."""
+def import_ray() -> Any:
+    """The module `ray`, if it is installed."""
     try:
         return import_module("ray")
     except ImportError:
         raise InputError("--engine ray needs Ray: pip install 'oddshot[ray]'") from None
 
 
-def connect(ray: Any, address: str | None, workers: int | None = None) -> None:
-    """Connect, unless it is done. workers: CPUs of a cluster that is started here."""
+def connect(ray: Any, address: str | None, n_workers: int | None = None) -> None:
+    """Connect to the cluster at this address, unless connected already; without an address, start one here.
+
+    n_workers: the number of CPUs of a cluster that is started here, by default all.
+    """
     if ray.is_initialized():
         return
     settings: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR", "include_dashboard": False}
     if address is None:
-        settings |= {"num_cpus": workers}
+        settings |= {"num_cpus": n_workers}
     else:
-        # The cluster's nodes need no oddshot of their own: they get this one, so that all run the same code.
+        # The nodes of the cluster get this version of oddshot, so that all run the same code.
         package = str(Path(__file__).parents[1])
         settings = {"address": address, "log_to_driver": False, "runtime_env": {"py_modules": [package]}}
     try:

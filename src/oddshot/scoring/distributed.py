@@ -1,4 +1,4 @@
-"""Many files scored by the workers of a Ray cluster, each file by one of them."""
+"""Scoring of many files by the workers of a Ray cluster; each file is scored by one worker."""
 
 import warnings
 from collections import deque
@@ -12,68 +12,66 @@ from numpy.typing import NDArray
 
 from oddshot.adapted.task import AdaptedTask
 from oddshot.errors import CapacityError, OddshotError
-from oddshot.scoring.cluster import connect, find_ray
-from oddshot.scoring.streaming import FileChunk, score_chunks, score_table
+from oddshot.scoring.cluster import connect, import_ray
+from oddshot.scoring.streaming import FileChunk, file_chunks, score_chunks
 
-MAX_RETRIES = 3
-FILES_PER_CPU = 2  # in flight for each CPU of the cluster, so that none waits; their scores are kept in its memory
+MAX_RETRIES = 3  # of a file whose worker was lost
+MAX_FILES_PER_CPU = 2  # submitted at a time, so that no CPU is idle; the cluster keeps their scores in memory
 
 
 @dataclass
 class FileScores:
-    """What a worker returns: the scores of each chunk, warnings, and what was wrong with the file."""
+    """The result of a worker for one file: scores of each chunk, texts of warnings, and the error if there was one."""
 
     chunks: list[NDArray[np.float64]] = field(default_factory=list)
-    notices: list[str] = field(default_factory=list)
+    warning_texts: list[str] = field(default_factory=list)
     error: OddshotError | None = None
 
 
 class RayScoring:
-    """The chunks of all files in order, as `streaming.score_here` yields them, from the workers of a cluster.
+    """Scores files with the workers of a cluster; yields the same chunks as `streaming.score_in_process`.
 
-    The files must lie where all workers can read them. A file whose worker is lost is scored again by another one; its
-    scores count once, as they come back whole or not at all.
+    All workers must be able to read the files. If a worker is lost, another one scores its file again from the start.
+    The scores of a file are returned all at once, so that no row is missing or scored twice.
     """
 
-    def __init__(self, address: str | None = None, workers: int | None = None) -> None:
-        self._ray, self._address, self._workers = find_ray(), address, workers
+    def __init__(self, address: str | None = None, n_workers: int | None = None) -> None:
+        self._ray, self._address, self._n_workers = import_ray(), address, n_workers
 
     def __call__(self, task: AdaptedTask, files: Sequence[Path]) -> Iterator[FileChunk]:
-        """file, chunk of its scores."""
+        """Yield each file's name with each chunk of its scores, in the order of the files."""
         ray = self._ray
-        connect(ray, self._address, self._workers)
+        connect(ray, self._address, self._n_workers)
         try:
-            shared, work = ray.put(task), ray.remote(num_cpus=1, max_retries=MAX_RETRIES)(score_file)
+            shared_task, remote_score = ray.put(task), ray.remote(num_cpus=1, max_retries=MAX_RETRIES)(score_file)
             waiting = deque(str(file) for file in files)
-            in_flight: deque[tuple[str, Any]] = deque()
-            most = FILES_PER_CPU * max(1, int(ray.cluster_resources().get("CPU", 1)))
-            while waiting or in_flight:
-                while waiting and len(in_flight) < most:
+            submitted: deque[tuple[str, Any]] = deque()
+            max_submitted = MAX_FILES_PER_CPU * max(1, int(ray.cluster_resources().get("CPU", 1)))
+            while waiting or submitted:
+                while waiting and len(submitted) < max_submitted:
                     file = waiting.popleft()
-                    in_flight.append((file, work.remote(shared, file)))
-                yield from self._tables(task, *in_flight.popleft())
+                    submitted.append((file, remote_score.remote(shared_task, file)))
+                yield from self._chunks_of(task, *submitted.popleft())
         finally:
             ray.shutdown()
 
-    def _tables(self, task: AdaptedTask, file: str, reference: Any) -> Iterator[FileChunk]:
+    def _chunks_of(self, task: AdaptedTask, file: str, reference: Any) -> Iterator[FileChunk]:
+        """Wait for a file's result, repeat its warnings or error here, and yield its chunks."""
         try:
             result: FileScores = self._ray.get(reference)
         except self._ray.exceptions.RayError as error:
             raise CapacityError(
                 f"{file}: not scored, its workers were lost ({type(error).__name__}; out of memory?)"
             ) from error
-        for notice in result.notices:
-            warnings.warn(notice, stacklevel=2)
+        for text in result.warning_texts:
+            warnings.warn(text, stacklevel=2)
         if result.error is not None:
             raise result.error
-        first = 1
-        for scores in result.chunks:
-            yield file, score_table(task, scores, file, first)
-            first += len(scores)
+        yield from file_chunks(task, result.chunks, file)
 
 
 def score_file(task: AdaptedTask, file: str) -> FileScores:
-    """Runs on a worker. A mistake in the file is a result too: scoring it again would not help."""
+    """Score a file on a worker. A wrong file is a result and no failure: scoring it again would not help."""
     result = FileScores()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
@@ -81,5 +79,6 @@ def score_file(task: AdaptedTask, file: str) -> FileScores:
             result.chunks = list(score_chunks(task, file))
         except OddshotError as error:
             result.error = error
-    result.notices = list(dict.fromkeys(str(one.message) for one in caught if issubclass(one.category, UserWarning)))
+    texts = (str(warning.message) for warning in caught if issubclass(warning.category, UserWarning))
+    result.warning_texts = list(dict.fromkeys(texts))
     return result

@@ -1,6 +1,6 @@
-"""Scores of whole files, a chunk at a time: constant memory, and the output is written whole or not at all."""
+"""Scoring of files chunk by chunk: memory does not grow with their size, and the output is written atomically."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,12 +20,12 @@ from oddshot.errors import InputError
 
 SCHEMA = pa.schema([("file", pa.string()), ("row", pa.int64()), *RESULT_SCHEMA])
 
-FileChunk = tuple[str, pa.Table]  # a file's name and the scores of some of its rows, with SCHEMA
+FileChunk = tuple[str, pa.Table]  # the name of a file, and the scores of some of its rows in a table with SCHEMA
 
 
 @dataclass(frozen=True)
 class ScoredCounts:
-    """How many rows were scored, and how many of them are anomalies."""
+    """The number of rows that were scored, and the number of anomalies among them."""
 
     rows: int
     anomalies: int
@@ -38,14 +38,14 @@ def score_files(
     on_rows: Callable[[str, int], None] | None = None,
     score: Callable[[AdaptedTask, Sequence[Path]], Iterator[FileChunk]] | None = None,
 ) -> ScoredCounts:
-    """Score every row of the files, in order, into `out` (.csv or .parquet).
+    """Write the scores of all rows of the files, in order, to `out` (.csv or .parquet).
 
-    on_rows: called with the file and the number of rows of each chunk. score: yields the chunks of all files in order;
-    by default they are scored in this process.
+    on_rows: called with the name of the file and the number of rows of each chunk. score: yields the chunks of all
+    files in order; by default the files are scored in this process.
     """
     rows = anomalies = 0
-    with _writer(out) as writer:
-        for file, part in (score or score_here)(task, files):
+    with _open_writer(out) as writer:
+        for file, part in (score or score_in_process)(task, files):
             writer.write(part)
             rows += len(part)
             anomalies += int(np.sum(part["anomaly"]))
@@ -54,17 +54,14 @@ def score_files(
     return ScoredCounts(rows, anomalies)
 
 
-def score_here(task: AdaptedTask, files: Sequence[Path]) -> Iterator[FileChunk]:
-    """Each file's name with each chunk of its scores, computed in this process."""
+def score_in_process(task: AdaptedTask, files: Sequence[Path]) -> Iterator[FileChunk]:
+    """Yield each file's name with each chunk of its scores, computed in this process."""
     for file in map(str, files):
-        first = 1
-        for scores in score_chunks(task, file):
-            yield file, score_table(task, scores, file, first)
-            first += len(scores)
+        yield from file_chunks(task, score_chunks(task, file), file)
 
 
 def score_chunks(task: AdaptedTask, file: str) -> Iterator[NDArray[np.float64]]:
-    """The scores of a file's rows, a chunk at a time."""
+    """Yield the scores of a file's rows in chunks, [n] each."""
     first = 1
     for chunk in stream_table(file, kinds=task.encoding.kinds):
         scores = task.score_encoded(task.encode(chunk, file, first))
@@ -72,17 +69,26 @@ def score_chunks(task: AdaptedTask, file: str) -> Iterator[NDArray[np.float64]]:
         yield scores
 
 
-def score_table(task: AdaptedTask, scores: NDArray[np.float64], file: str, first: int) -> pa.Table:
-    """What is written of some rows, of which the first is row number `first` of its file. scores: [n]."""
-    numbers = pa.array(np.arange(first, first + len(scores)))
+def file_chunks(task: AdaptedTask, chunks: Iterable[NDArray[np.float64]], file: str) -> Iterator[FileChunk]:
+    """Yield a file's name with the output rows of each chunk of its scores. chunks: [n] each, in order."""
+    first = 1
+    for scores in chunks:
+        yield file, _to_table(task, scores, file, first)
+        first += len(scores)
+
+
+def _to_table(task: AdaptedTask, scores: NDArray[np.float64], file: str, first: int) -> pa.Table:
+    """The output rows of scores [n]; the first of them belongs to row number `first` of its file, counted from 1."""
+    row_numbers = pa.array(np.arange(first, first + len(scores)))
     names = pa.DictionaryArray.from_arrays(pa.array(np.zeros(len(scores), np.int32)), [file]).cast(pa.string())
-    return pa.table([names, numbers, *task.decide(scores).to_table().columns], schema=SCHEMA)
+    return pa.table([names, row_numbers, *task.decide(scores).to_table().columns], schema=SCHEMA)
 
 
 @contextmanager
-def _writer(out: Path) -> Iterator[Any]:
-    kinds = {".csv": pyarrow.csv.CSVWriter, ".parquet": pyarrow.parquet.ParquetWriter}
-    if out.suffix.lower() not in kinds:
+def _open_writer(out: Path) -> Iterator[Any]:
+    """An Arrow writer of the format that the file's suffix names; the file appears when the writer is closed."""
+    writers = {".csv": pyarrow.csv.CSVWriter, ".parquet": pyarrow.parquet.ParquetWriter}
+    if out.suffix.lower() not in writers:
         raise InputError(f"{out}: scores are written as .csv or .parquet, by the name's ending")
-    with atomic_path(out) as temporary, kinds[out.suffix.lower()](temporary, SCHEMA) as writer:
+    with atomic_path(out) as temporary, writers[out.suffix.lower()](temporary, SCHEMA) as writer:
         yield writer

@@ -17,7 +17,7 @@ from oddshot.service.metrics import Metrics, MetricsFolder
 from oddshot.service.rows import RequestRows
 from oddshot.service.store import DetectorStore
 from oddshot.service.support import Support
-from oddshot.storage.container import digest_of
+from oddshot.storage.container import read_digest
 from oddshot.storage.model_file import Model, to_bytes
 from oddshot.web.logs import LOGGER
 
@@ -44,7 +44,7 @@ class DetectorService:
     ) -> None:
         self.model, self.limits = model, limits
         self._store, self._metrics_folder = store, metrics_folder
-        self.digest = digest_of(to_bytes(model))
+        self.digest = read_digest(to_bytes(model))
         self.metrics, self._cache = Metrics(), DetectorCache(limits)
         self._adapting = ThreadPoolExecutor(1, "adapting")
         self._scoring = ThreadPoolExecutor(N_SCORING_THREADS, "scoring")

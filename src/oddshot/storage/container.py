@@ -1,4 +1,4 @@
-"""A safetensors file with a JSON header of our own and a SHA-256 over every byte: damage is detected, no pickle."""
+"""A safetensors file with a JSON header and a SHA-256 of all of its bytes: damage is detected, no pickle is used."""
 
 import hashlib
 import json
@@ -11,44 +11,52 @@ from torch import Tensor
 
 from oddshot.errors import ModelFileError
 
-_NO_DIGEST = "0" * 64  # placeholder of the SHA-256 while it is computed
+_DIGEST_PLACEHOLDER = "0" * 64  # stands where the SHA-256 will be while it is computed
 
 
-def seal(tensors: Mapping[str, Tensor], header: Mapping[str, Any], key: str) -> bytes:
-    """The file's content, with the header as JSON under this key; the digest is taken with zeros in its own place."""
-    metadata = {key: json.dumps(header, sort_keys=True), "sha256": _NO_DIGEST}
+def to_sealed_bytes(tensors: Mapping[str, Tensor], header: Mapping[str, Any], key: str) -> bytes:
+    """The content of a file with these tensors and, in its metadata, the header as JSON under this key.
+
+    The SHA-256 is that of the content with zeros in the place of the SHA-256 itself.
+    """
+    metadata = {key: json.dumps(header, sort_keys=True), "sha256": _DIGEST_PLACEHOLDER}
     data = _with_metadata(serialise_tensors(dict(tensors)), metadata)
-    return data.replace(_quoted(_NO_DIGEST), _quoted(hashlib.sha256(data).hexdigest()), 1)
+    return data.replace(_quoted(_DIGEST_PLACEHOLDER), _quoted(hashlib.sha256(data).hexdigest()), 1)
 
 
-def read_header(data: bytes, key: str, kind: str, newest: int) -> dict[str, Any]:
-    """The header of a file that is whole and of a format up to the newest. kind: what messages call it."""
+def read_header(data: bytes, key: str, kind: str, max_format: int) -> dict[str, Any]:
+    """The header of a file, checked against its SHA-256 and the highest format that can be read.
+
+    kind: what error messages call the file.
+    """
     header, digest = _parse(data, key, kind)
     version = header.get("format")
-    if isinstance(version, int) and version > newest:
-        raise ModelFileError(f"{kind} of format {version}, written by a newer oddshot; this one reads up to {newest}")
-    blank = data.replace(_quoted(digest), _quoted(_NO_DIGEST), 1)
-    if hashlib.sha256(blank).hexdigest() != digest:
+    if isinstance(version, int) and version > max_format:
+        raise ModelFileError(
+            f"{kind} of format {version}, written by a newer oddshot; this one reads up to {max_format}"
+        )
+    without_digest = data.replace(_quoted(digest), _quoted(_DIGEST_PLACEHOLDER), 1)
+    if hashlib.sha256(without_digest).hexdigest() != digest:
         raise ModelFileError(f"the {kind} file is damaged (its SHA-256 does not match)")
     return header
 
 
-def digest_of(data: bytes) -> str:
-    """The SHA-256 that a sealed file states, which identifies its content."""
+def read_digest(data: bytes) -> str:
+    """The SHA-256 in the metadata of a file, which identifies its content."""
     length = int.from_bytes(data[:8], "little")
     return str(json.loads(data[8 : 8 + length])["__metadata__"]["sha256"])
 
 
 def _with_metadata(data: bytes, metadata: Mapping[str, str]) -> bytes:
-    """The serialised tensors with metadata in the header; safetensors itself would write it in random order."""
+    """Serialised tensors with metadata added to their header; safetensors itself writes metadata in random order."""
     length = int.from_bytes(data[:8], "little")
     header = json.dumps({"__metadata__": metadata, **json.loads(data[8 : 8 + length])}).encode()
-    header += b" " * (-len(header) % 8)  # the tensors stay aligned
+    header += b" " * (-len(header) % 8)  # keeps the tensors aligned
     return len(header).to_bytes(8, "little") + header + data[8 + length :]
 
 
 def _parse(data: bytes, key: str, kind: str) -> tuple[dict[str, Any], str]:
-    """Our part of the safetensors header, and the digest it states."""
+    """The JSON header and the SHA-256 in the metadata of a safetensors file."""
     try:
         length = int.from_bytes(data[:8], "little")
         if not 0 < length <= len(data) - 8:

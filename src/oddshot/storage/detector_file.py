@@ -1,4 +1,4 @@
-"""The file of a fitted detector: the model and the rows it was adapted with, from which it is fitted again."""
+"""The file of a fitted detector: the model and the rows that it was fitted on, from which it is fitted again."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +15,7 @@ from oddshot.data.tables.conversion import as_table
 from oddshot.data.tables.ipc import from_ipc, to_ipc
 from oddshot.decisions.calibration import check_rate
 from oddshot.errors import ModelFileError, OddshotError
-from oddshot.storage.container import read_header, seal
+from oddshot.storage.container import read_header, to_sealed_bytes
 from oddshot.storage.model_file import Model
 from oddshot.storage.model_file import from_bytes as model_from_bytes
 from oddshot.storage.model_file import to_bytes as model_to_bytes
@@ -26,10 +26,11 @@ KEY = "oddshot-detector"
 
 @dataclass(frozen=True)
 class DetectorRecord:
-    """What a detector was fitted with.
+    """A detector's model, settings and the rows that it was fitted on.
 
     labelled, unlabelled: Arrow tables with the same columns, or arrays [n, M] and [u, M]. labels: [n] in {0, 1}.
-    numbers: [n], positions of the labelled rows among those given to fit. classes: [2], the labels as given to fit.
+    row_numbers: [n], positions of the labelled rows among the rows given to `fit`. classes: [2], the labels given to
+    `fit` that mean normal and anomalous.
     """
 
     model: Model
@@ -37,12 +38,12 @@ class DetectorRecord:
     labelled: Any
     unlabelled: Any
     labels: NDArray[np.int8]
-    numbers: NDArray[np.int64]
+    row_numbers: NDArray[np.int64]
     classes: NDArray[Any]
 
 
 def to_bytes(record: DetectorRecord) -> bytes:
-    """The file's content."""
+    """The content of the file."""
     header = {
         "format": FORMAT,
         "false_positive_rate": record.false_positive_rate,
@@ -54,42 +55,43 @@ def to_bytes(record: DetectorRecord) -> bytes:
         "labelled": _as_tensor(to_ipc(as_table(record.labelled))),
         "unlabelled": _as_tensor(to_ipc(as_table(record.unlabelled))),
         "labels": torch.from_numpy(record.labels),
-        "numbers": torch.from_numpy(record.numbers),
+        "numbers": torch.from_numpy(record.row_numbers),
         "model": _as_tensor(model_to_bytes(record.model)),
     }
-    return seal(tensors, header, KEY)
+    return to_sealed_bytes(tensors, header, KEY)
 
 
 def from_bytes(data: bytes) -> DetectorRecord:
-    """What is in a file's content, trusting nothing."""
+    """The record in the content of a file, which may be damaged or forged: everything in it is checked."""
     header = read_header(data, KEY, "detector", FORMAT)
     try:
         tensors = parse_tensors(data)
         model = model_from_bytes(_as_bytes(tensors["model"]))
         parts = [from_ipc(_as_bytes(tensors[name]), name) for name in ("labelled", "unlabelled")]
         if not header["named"]:
-            parts = [_matrix(part) for part in parts]
+            parts = [_to_array(part) for part in parts]
         classes = np.array(header["classes"], np.dtype(header["class_type"]))
-        labels, numbers = tensors["labels"].numpy(), tensors["numbers"].numpy()
+        labels, row_numbers = tensors["labels"].numpy(), tensors["numbers"].numpy()
         rate = check_rate(header["false_positive_rate"])
-        _check(labels, numbers, classes, len(parts[0]))
+        _check_shapes(labels, row_numbers, classes, len(parts[0]))
     except (SafetensorError, OddshotError, KeyError, TypeError, ValueError, AttributeError) as error:
         reason = f"{error} is missing" if isinstance(error, KeyError) else " ".join(str(error).split())[:160]
         raise ModelFileError(f"the detector file does not fit together: {reason}") from None
-    return DetectorRecord(model, rate, parts[0], parts[1], labels, numbers, classes)
+    return DetectorRecord(model, rate, parts[0], parts[1], labels, row_numbers, classes)
 
 
-def _check(labels: NDArray[Any], numbers: NDArray[Any], classes: NDArray[Any], n_rows: int) -> None:
+def _check_shapes(labels: NDArray[Any], row_numbers: NDArray[Any], classes: NDArray[Any], n_rows: int) -> None:
+    """Raise ValueError if an array has the wrong type, shape or values for this number of labelled rows."""
     if labels.dtype != np.int8 or labels.shape != (n_rows,) or not np.isin(labels, (0, 1)).all():
         raise ValueError("labels are not 0 and 1, one for each labelled row")
-    if numbers.dtype != np.int64 or numbers.shape != (n_rows,):
+    if row_numbers.dtype != np.int64 or row_numbers.shape != (n_rows,):
         raise ValueError("there is not a number for each labelled row")
     if classes.dtype.kind not in "biuf" or classes.shape != (2,):
         raise ValueError("there are not two classes")
 
 
-def _matrix(table: Any) -> NDArray[Any]:
-    """Columns of one type side by side: [n, M]."""
+def _to_array(table: Any) -> NDArray[Any]:
+    """The columns of a table, all of one type, as an array [n, M]."""
     return np.column_stack([column.to_numpy() for column in table.columns])
 
 

@@ -1,4 +1,4 @@
-"""A trained model and its file: one safetensors file with everything that scoring needs, no pickle."""
+"""A trained model and its file: one safetensors file with everything that scoring needs, without pickle."""
 
 import dataclasses
 import math
@@ -21,12 +21,12 @@ from oddshot.methods import find_method
 from oddshot.methods.contract import Method
 from oddshot.methods.ensemble import Ensemble
 from oddshot.model.device import resolve_device
-from oddshot.storage.container import read_header, seal
+from oddshot.storage.container import read_header, to_sealed_bytes
 
-FORMAT = 2  # 1 has no calibration
+FORMAT = 2  # format 1 had no calibration
 KEY = "oddshot"
-DEFAULT_THRESHOLD = 0.25  # where none was learned; scores are squared distances, so this is half the distance
-_TYPES: dict[str, type | tuple[type, ...]] = {
+DEFAULT_THRESHOLD = 0.25  # if none was learned; scores are squared distances, so this is half of the distance
+_HEADER_TYPES: dict[str, type | tuple[type, ...]] = {
     "method": str,
     "config": dict,
     "n_attributes": int,
@@ -39,7 +39,7 @@ _TYPES: dict[str, type | tuple[type, ...]] = {
 
 @dataclass(frozen=True)
 class Model:
-    """A meta-trained method with everything that is needed to read a table and to decide.
+    """A meta-trained method with everything that is needed to encode a table, to score its rows and to decide.
 
     Parameters
     ----------
@@ -134,16 +134,16 @@ def load_model(path: str | Path, device: str = "cpu") -> Model:
 
 
 def to_bytes(model: Model) -> bytes:
-    """The file's content."""
+    """The content of the model's file."""
     method = model.method
-    members = {"scales": list(method.scales)} if isinstance(method, Ensemble) else {}
+    ensemble_fields = {"scales": list(method.scales)} if isinstance(method, Ensemble) else {}
     header = {
         "format": FORMAT,
         "method": method.name,
         "config": dataclasses.asdict(method.config),
         "n_attributes": method.n_attributes,
         "replicas": len(method.members) if isinstance(method, Ensemble) else 1,
-        **members,
+        **ensemble_fields,
         "encoding": None if model.encoding is None else model.encoding.to_dict(),
         "threshold": float(model.threshold),
         "training": model.training,
@@ -151,17 +151,17 @@ def to_bytes(model: Model) -> bytes:
         "familiarity": None if model.familiarity is None else model.familiarity.to_dict(),
     }
     tensors = {name: value.detach().cpu().contiguous() for name, value in method.state_dict().items()}
-    return seal(tensors, header, KEY)
+    return to_sealed_bytes(tensors, header, KEY)
 
 
 def from_bytes(data: bytes) -> Model:
-    """The model in a file's content."""
+    """The model in the content of a file, which may be damaged or forged: everything in it is checked."""
     header = read_header(data, KEY, "model", FORMAT)
     version = header.get("format")
     try:
         if version not in (1, FORMAT):
             raise ValueError(f"format is {version!r}")
-        for name, kind in _TYPES.items():
+        for name, kind in _HEADER_TYPES.items():
             if not isinstance(header[name], kind):
                 raise TypeError(f"{name} is {str(header[name])[:40]!r}")
         method = _build_method(header, parse_tensors(data))
@@ -180,26 +180,26 @@ def from_bytes(data: bytes) -> Model:
         raise ModelFileError(f"the model file does not fit together: {reason}") from None
 
 
-def _scales(header: Mapping[str, Any]) -> list[float]:
-    """Of the members of an ensemble."""
+def _read_scales(header: Mapping[str, Any]) -> list[float]:
+    """The scales of the members of an ensemble."""
     scales = header["scales"]
-    if not (isinstance(scales, list) and all(isinstance(one, float) and math.isfinite(one) for one in scales)):
+    if not (isinstance(scales, list) and all(isinstance(scale, float) and math.isfinite(scale) for scale in scales)):
         raise TypeError(f"scales is {str(scales)[:40]!r}")
     return scales
 
 
 def _build_method(header: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Method:
-    """The method that the header describes, with these weights. The sizes it states are not trusted."""
+    """The method that the header describes, with these weights; the sizes in the header are not trusted."""
     method_type = find_method(header["method"])
     config = method_type.config_type(**header["config"])
     for name, value in header["config"].items():
-        if name.startswith("layers") and value > len(tensors):  # each layer has a tensor of its own
+        if name.startswith("layers") and value > len(tensors):  # each layer has at least one tensor
             raise ValueError(f"{name} is {value}, with {len(tensors)} tensors")
-    if not 1 <= header["replicas"] <= len(tensors) + 1:  # each member has tensors of its own
+    if not 1 <= header["replicas"] <= len(tensors) + 1:  # each member has at least one tensor
         raise ValueError(f"replicas is {header['replicas']}, with {len(tensors)} tensors")
-    with torch.device("meta"):  # no memory is taken before the shapes are known to fit the file
+    with torch.device("meta"):  # allocates no memory before the shapes are known to match the file
         members = [method_type(header["n_attributes"], config) for _ in range(header["replicas"])]
-    method = members[0] if len(members) == 1 else Ensemble(members, _scales(header))
+    method = members[0] if len(members) == 1 else Ensemble(members, _read_scales(header))
     for name, value in method.state_dict().items():
         if name in tensors and tensors[name].dtype != value.dtype:
             raise TypeError(f"{name} holds {tensors[name].dtype} numbers")
