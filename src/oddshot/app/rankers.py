@@ -154,7 +154,7 @@ class DetectorRanker:
             labelled=self._sheet.take(rows),
             unlabelled=self._sheet.take(self._unlabelled),
             labels=labels,
-            numbers=np.arange(len(rows)),
+            row_numbers=np.arange(len(rows)),
             classes=np.array([NORMAL, ANOMALY], labels.dtype),
         )
         return to_bytes(record)
