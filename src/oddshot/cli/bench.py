@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from oddshot.cli.bench_field import field
 from oddshot.cli.bench_options import (
     CacheDir,
     Changes,
@@ -157,7 +158,7 @@ def import_runs(
         typer.echo(f"{len(opened.status()) - before} new runs of {len(found)}: {store}")
 
 
-for command in (run, table, unmixed, figures):
+for command in (run, table, unmixed, figures, field):
     bench_app.command()(command)
 bench_app.command("export")(export_runs)
 bench_app.command("import")(import_runs)

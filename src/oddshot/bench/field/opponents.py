@@ -1,5 +1,6 @@
 """Simple methods beside the detector: each sees the rows and labels that the detector sees, and nothing else."""
 
+import functools
 import importlib.util
 import warnings
 from collections.abc import Callable
@@ -8,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
+from sklearn.neighbors import NearestNeighbors
 
 from oddshot.bench.field.episodes import FieldEpisode
 from oddshot.data.task import ANOMALY, NORMAL, UNLABELLED
@@ -20,7 +22,7 @@ OPPONENTS_VERSION = 1
 
 N_NEIGHBOURS = 10
 N_TREES = 100
-MAX_CDIST_VALUES = 1 << 25  # distances computed at a time, 256 MiB
+N_CATBOOST_BORDERS = 32  # with 254, the default, a table of 259 columns takes five seconds a draw
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,21 @@ class ScaledEpisode:
     def background(self) -> FloatArray:
         """Rows that are normal, or probably so: [u + a, M], the unlabelled ones first."""
         return np.concatenate([self.unlabelled, self.normal])
+
+    @functools.cached_property
+    def knn_distances(self) -> FloatArray:
+        """Mean distance of each scored row to its ten nearest rows of the background, itself left out, [q]."""
+        n_others = len(self.background) - (self.own is not None)
+        k = min(N_NEIGHBOURS, n_others)
+        n_found = k + (self.own is not None)
+        search = NearestNeighbors(n_neighbors=n_found, algorithm="brute").fit(self.background)
+        distances, neighbours = search.kneighbors(self.scored)
+        if self.own is not None:
+            is_self = neighbours == self.own[:, None]
+            is_self[~is_self.any(1), -1] = True  # the row is hidden behind duplicates of itself at the same distance
+            distances = distances[~is_self].reshape(len(self.scored), k)
+        mean: FloatArray = distances.mean(1)
+        return mean
 
     @property
     def labelled(self) -> tuple[FloatArray, IntArray]:
@@ -78,17 +95,7 @@ def nearest_normal(episode: ScaledEpisode) -> FloatArray:
 
 def background_knn(episode: ScaledEpisode) -> FloatArray:
     """Mean distance to the ten nearest rows of the background, of which a row itself is none, [q]."""
-    background = episode.background
-    k = min(N_NEIGHBOURS, len(background) - (episode.own is not None))
-    step = max(1, MAX_CDIST_VALUES // len(background))
-    means = []
-    for start in range(0, len(episode.scored), step):
-        distances = cdist(episode.scored[start : start + step], background)
-        if episode.own is not None:
-            own = episode.own[start : start + step]
-            distances[np.arange(len(own)), own] = np.inf
-        means.append(np.partition(distances, k - 1, axis=1)[:, :k].mean(1))
-    return np.concatenate(means)
+    return episode.knn_distances
 
 
 def ridge(episode: ScaledEpisode) -> FloatArray:
@@ -152,11 +159,14 @@ def catboost(episode: ScaledEpisode) -> FloatArray:
     """CatBoost on all rows given, unlabelled ones as normal, classes balanced."""
     from catboost import CatBoostClassifier
 
+    rows, labels = episode.all_labelled
+    if (rows[0] == rows).all():  # nothing to split on, which CatBoost takes for an error
+        return np.zeros(len(episode.scored))
     model = CatBoostClassifier(
-        iterations=N_TREES, auto_class_weights="Balanced", random_seed=0, thread_count=1, verbose=False,
-        allow_writing_files=False,
+        iterations=N_TREES, border_count=N_CATBOOST_BORDERS, auto_class_weights="Balanced", random_seed=0,
+        thread_count=1, verbose=False, allow_writing_files=False,
     )  # fmt: skip
-    return _anomaly_share(model, episode.all_labelled, episode)
+    return _anomaly_share(model, (rows, labels), episode)
 
 
 def isolation_forest(episode: ScaledEpisode) -> FloatArray:
@@ -177,7 +187,11 @@ def _anomaly_share(model: object, training: tuple[FloatArray, IntArray], episode
 
 @dataclass(frozen=True)
 class Opponent:
-    """A simple method. needs_anomaly: left out where no anomaly is labelled; needs_unlabelled: where no row is not."""
+    """A simple method.
+
+    needs_anomaly: left out where no anomaly is labelled. needs_unlabelled: left out where there are no unlabelled rows
+    apart from the rows to be ranked.
+    """
 
     name: str
     score: Callable[[ScaledEpisode], FloatArray]

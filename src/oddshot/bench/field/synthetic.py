@@ -10,6 +10,8 @@ FloatArray = NDArray[np.float64]
 # Chosen so that the nearest labelled normal row separates most anomalies: the task can be done.
 SHIFT_IN_SPREADS = 4.0
 N_MIXTURE_CLUSTERS = 3
+CLUSTER_SPREAD = 0.5  # of the rows of one fault, relative to that of normal rows
+REAL_KINDS = ("gaussian", "t2", "lognormal")
 
 
 class SyntheticTask(NamedTuple):
@@ -31,6 +33,9 @@ def make_task(
     rows = _draw_columns(column_kind, n_normal + n_anomaly, n_columns, rng)
     normal, anomaly = rows[:n_normal], rows[n_normal:]
     shifted = _choose_columns(anomaly_kind, n_anomaly, n_columns, rng)
+    if anomaly_kind == "cluster":  # one fault gives much the same values every time
+        typical = np.median(normal, axis=0)
+        anomaly = typical + CLUSTER_SPREAD * (anomaly - typical) if column_kind in REAL_KINDS else anomaly
     if column_kind in ("binary", "mostly-zero"):
         anomaly = _replace_values(column_kind, anomaly, shifted, rng)
     else:
@@ -83,9 +88,7 @@ def _shifts(kind: str, anomaly_kind: str, shape: tuple[int, int], rng: np.random
     return np.broadcast_to(signs * size * spread, shape)
 
 
-def _replace_values(
-    kind: str, rows: FloatArray, shifted: NDArray[np.bool_], rng: np.random.Generator
-) -> FloatArray:
+def _replace_values(kind: str, rows: FloatArray, shifted: NDArray[np.bool_], rng: np.random.Generator) -> FloatArray:
     """Binary values are flipped, and values that are mostly zero become positive: in a cluster in half of the columns."""
     if shifted.all():
         shifted = np.broadcast_to(rng.random(rows.shape[1]) < 0.5, rows.shape)

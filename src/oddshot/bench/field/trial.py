@@ -68,13 +68,12 @@ def methods_of(situation: Situation, settings: TrialSettings) -> list[str]:
     if situation.decisions:
         return [PRODUCT]
     names = settings.methods or (PRODUCT, *installed_opponents())
-    n_unlabelled = situation.n_unlabelled or situation.table_rows
     return [
         name
         for name in names
         if name == PRODUCT
         or (situation.n_anomaly > 0 or not OPPONENTS[name].needs_anomaly)
-        and (n_unlabelled > 0 or not OPPONENTS[name].needs_unlabelled)
+        and (situation.n_unlabelled > 0 or not OPPONENTS[name].needs_unlabelled)
     ]
 
 

@@ -1,0 +1,102 @@
+"""The field trial from beginning to end: run what the store lacks, then write the table, the picture and the CSV files."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from oddshot.bench.field.picture import draw_picture
+from oddshot.bench.field.progress import show_progress
+from oddshot.bench.field.report import (
+    Keys,
+    compare,
+    decisions_csv,
+    decisions_markdown,
+    group_means,
+    select_records,
+    to_csv,
+    to_markdown,
+)
+from oddshot.bench.field.situations import select_situations
+from oddshot.bench.field.store import CellRecord, open_field_store
+from oddshot.bench.field.tables import FieldTable
+from oddshot.bench.field.trial import TrialSettings, missing_jobs, run_trial, trial_keys
+from oddshot.data.files import write_bytes
+from oddshot.errors import FileError, InputError
+
+
+@dataclass(frozen=True)
+class TrialFiles:
+    """Where results are kept and written, and where data are read from."""
+
+    store: Path
+    out: Path
+    data_dir: str | None = None
+    cache_dir: str | None = None
+
+
+@dataclass(frozen=True)
+class TrialOutcome:
+    """What the command prints: means of groups, names of the files, and a line for each failed cell."""
+
+    summary: str
+    written: list[str]
+    failures: list[str]
+
+
+def run_and_report(
+    only: Sequence[str],
+    tables: Sequence[FieldTable],
+    settings: TrialSettings,
+    files: TrialFiles,
+    workers: int,
+    split: str,
+    quiet: bool = False,
+) -> TrialOutcome:
+    """Run the situations on the tables and write the report. only: names of groups or situations, empty for all."""
+    keys = trial_keys(select_situations(only), tables, settings)
+    if not keys:
+        raise InputError("no table has the rows that these situations need; give --data-dir or --tables")
+    _make_folder(files.out)
+    with open_field_store(files.store) as store:
+        jobs = missing_jobs(keys, store.records(), settings)
+        with show_progress(len(jobs), quiet) as on_finish:
+            run_trial(store, jobs, workers, lambda records: on_finish(_describe(records)))
+        stored = store.records()
+    records = select_records(stored, keys)
+    failures = [f"{r.situation} on {r.table}, {r.method}: {r.error}" for r in stored if r.key in keys and r.error]
+    summary, written = write_report(records, keys, files.out, split)
+    return TrialOutcome(summary, written, failures)
+
+
+def write_report(records: Sequence[CellRecord], keys: Keys, out: Path, split: str) -> tuple[str, list[str]]:
+    """Write the files that the results are enough for. Returns the means of the groups, and the names of the files."""
+    comparisons = compare(records, keys)
+    means, decisions = group_means(comparisons), decisions_markdown(records, keys)
+    title = {"all": "All tables", "choosing": "Tables for choosing", "reporting": "Tables for reporting"}[split]
+    parts = [f"# Field trial: {title.lower()}\n", means, to_markdown(comparisons)]
+    if decisions:
+        parts.append(f"Shares of normal rows flagged and of anomalies found:\n\n{decisions}")
+    texts = {"field.csv": to_csv(records), "table.md": "\n".join(parts)}
+    if decisions:
+        texts["decisions.csv"] = decisions_csv(records)
+    for name, text in texts.items():
+        write_bytes(out / name, text.encode())
+    written = list(texts)
+    if any(c.difference is not None for c in comparisons):
+        draw_picture(out / "field.png", comparisons, title)
+        written.append("field.png")
+    return means + (f"\n{decisions}" if decisions else ""), written
+
+
+def _describe(records: Sequence[CellRecord]) -> str:
+    """`apart/5+1 on glass: oddshot 0.812` for a finished cell."""
+    first = records[0]
+    value = first.error or f"{first.method} {first.value:.3f}"
+    return f"{first.situation} on {first.table}: {value}"
+
+
+def _make_folder(path: Path) -> None:
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileError(f"cannot make the folder {path}: {error.strerror}") from error

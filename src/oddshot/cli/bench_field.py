@@ -1,0 +1,70 @@
+"""`oddshot bench field`: the detector as users have it, beside simple methods that see the same rows."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from oddshot.cli.bench_options import CacheDir, DataDir, Workers
+
+if TYPE_CHECKING:
+    from oddshot.bench.field.tables import FieldTable
+
+MAX_PRINTED_FAILURES = 10
+
+
+def field(
+    data_dir: DataDir = None,
+    cache_dir: CacheDir = None,
+    tables: Annotated[
+        Path | None, typer.Option(metavar="TABLES.npz", help="Tables of results/universal/keel_tables.py.")
+    ] = None,
+    only: Annotated[
+        str, typer.Option(metavar="A,B", help="Groups or situations, e.g. apart,growth/10+2; fleets only if named.")
+    ] = "",
+    split: Annotated[str, typer.Option(metavar="choosing|reporting|all", help="Tables by their source.")] = "reporting",
+    methods: Annotated[str, typer.Option(metavar="A,B", help="Of oddshot and the simple methods; else all.")] = "",
+    model: Annotated[Path | None, typer.Option(metavar="FILE", help="A model in place of the one that ships.")] = None,
+    draws: Annotated[int, typer.Option(min=1, metavar="N", help="Of every situation on every table.")] = 10,
+    workers: Workers = None,
+    store: Annotated[Path, typer.Option(metavar="FILE", help="Where finished cells are kept.")] = Path("field.db"),
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for table and picture.")] = Path("results/field"),
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
+) -> None:
+    """The field trial: situations of users, the detector through its public face, and simple methods on the same rows.
+
+    Stop it at any time: the same command computes only what the store lacks. Writes field.csv, decisions.csv, table.md
+    and field.png.
+
+    \b
+    Examples:
+      oddshot bench field --data-dir data --tables TABLES.npz --store field.db
+      oddshot bench field --tables TABLES.npz --split choosing --only apart,tiny --draws 5 --out /tmp/field
+      oddshot bench field --tables TABLES.npz --split choosing --model candidate.safetensors --out /tmp/field
+    """
+    import os
+
+    from oddshot.bench.field.runner import TrialFiles, run_and_report
+    from oddshot.bench.field.tables import select_split
+    from oddshot.bench.field.trial import TrialSettings
+
+    chosen = select_split(_load_tables(data_dir, cache_dir, tables), split)
+    names = tuple(name.strip() for name in methods.split(",") if name.strip())
+    settings = TrialSettings(draws, names, None if model is None else str(model))
+    situations = [name.strip() for name in only.split(",") if name.strip()]
+    files = TrialFiles(store, out, data_dir, cache_dir)
+    outcome = run_and_report(situations, chosen, settings, files, workers or os.cpu_count() or 1, split, quiet)
+    for line in outcome.failures[:MAX_PRINTED_FAILURES]:
+        typer.echo(f"failed: {line}", err=True)
+    typer.echo(outcome.summary)
+    typer.echo(f"written: {', '.join(outcome.written)} in {out}")
+    if outcome.failures:
+        raise typer.Exit(1)
+
+
+def _load_tables(data_dir: str | None, cache_dir: str | None, tables: Path | None) -> "list[FieldTable]":
+    """The paper's tables that are here, those of the file, and the synthetic ones."""
+    from oddshot.bench.field.tables import load_keel_tables, load_paper_tables, synthetic_tables
+
+    keel = [] if tables is None else load_keel_tables(tables)
+    return [*load_paper_tables(data_dir, cache_dir), *keel, *synthetic_tables()]
