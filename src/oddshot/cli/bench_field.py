@@ -25,7 +25,7 @@ def field(
     split: Annotated[str, typer.Option(metavar="choosing|reporting|all", help="Tables by their source.")] = "reporting",
     methods: Annotated[str, typer.Option(metavar="A,B", help="Of oddshot and the simple methods; else all.")] = "",
     model: Annotated[Path | None, typer.Option(metavar="FILE", help="A model in place of the one that ships.")] = None,
-    draws: Annotated[int, typer.Option(min=1, metavar="N", help="Of every situation on every table.")] = 10,
+    draws: Annotated[int, typer.Option(min=1, metavar="N", help="Of every situation on every table.")] = 5,
     workers: Workers = None,
     store: Annotated[Path, typer.Option(metavar="FILE", help="Where finished cells are kept.")] = Path("field.db"),
     out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for table and picture.")] = Path("results/field"),
@@ -39,7 +39,7 @@ def field(
     \b
     Examples:
       oddshot bench field --data-dir data --tables TABLES.npz --store field.db
-      oddshot bench field --tables TABLES.npz --split choosing --only apart,tiny --draws 5 --out /tmp/field
+      oddshot bench field --tables TABLES.npz --split choosing --only apart,tiny --out /tmp/field
       oddshot bench field --tables TABLES.npz --split choosing --model candidate.safetensors --out /tmp/field
     """
     import os

@@ -1,6 +1,7 @@
 """Simple methods beside the detector: each sees the rows and labels that the detector sees, and nothing else."""
 
 import functools
+import importlib
 import importlib.util
 import warnings
 from collections.abc import Callable
@@ -157,7 +158,7 @@ def extra_trees_background(episode: ScaledEpisode) -> FloatArray:
 
 def catboost(episode: ScaledEpisode) -> FloatArray:
     """CatBoost on all rows given, unlabelled ones as normal, classes balanced."""
-    from catboost import CatBoostClassifier
+    CatBoostClassifier = importlib.import_module("catboost").CatBoostClassifier  # noqa: N806
 
     rows, labels = episode.all_labelled
     if (rows[0] == rows).all():  # nothing to split on, which CatBoost takes for an error

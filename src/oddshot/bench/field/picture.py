@@ -1,6 +1,6 @@
 """The picture of the field trial: one square a situation, coloured by the difference from the best simple method."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -63,6 +63,6 @@ def _draw_panel(axes: Axes, members: Sequence[Comparison], norm: TwoSlopeNorm, n
     axes.spines[:].set_visible(False)
 
 
-def _ordered(names: object) -> list[str]:
+def _ordered(names: Iterable[str]) -> list[str]:
     """Different names in the order of their first occurrence."""
-    return list(dict.fromkeys(names))  # type: ignore[call-overload, no-any-return]
+    return list(dict.fromkeys(names))

@@ -1,4 +1,4 @@
-"""The field trial from beginning to end: run what the store lacks, then write the table, the picture and the CSV files."""
+"""The field trial from beginning to end: run what the store lacks, then write tables and the picture."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

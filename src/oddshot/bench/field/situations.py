@@ -151,7 +151,7 @@ GROUPS = tuple(dict.fromkeys(situation.group for situation in SITUATIONS))
 
 
 def select_situations(names: Sequence[str]) -> list[Situation]:
-    """Situations by group (`growth`), by name (`growth/10+2`), or by pattern (`contamination/*cluster*`); all for none."""
+    """Situations by group (`growth`), by name (`growth/10+2`) or pattern (`contamination/*cluster*`); all for none."""
     if not names:
         return list(SITUATIONS)
     chosen: dict[Situation, None] = {}

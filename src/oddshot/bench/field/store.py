@@ -43,7 +43,7 @@ class CellRecord(NamedTuple):
 
 
 _COLUMNS = ", ".join(CellRecord._fields)
-_SCHEMA = f"""
+_SCHEMA = """
 CREATE TABLE cells (
   situation TEXT NOT NULL, "table" TEXT NOT NULL, method TEXT NOT NULL, settings_hash TEXT NOT NULL,
   metric TEXT NOT NULL, value REAL, draws INTEGER NOT NULL, seconds REAL NOT NULL, error TEXT NOT NULL,

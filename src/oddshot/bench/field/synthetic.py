@@ -89,7 +89,7 @@ def _shifts(kind: str, anomaly_kind: str, shape: tuple[int, int], rng: np.random
 
 
 def _replace_values(kind: str, rows: FloatArray, shifted: NDArray[np.bool_], rng: np.random.Generator) -> FloatArray:
-    """Binary values are flipped, and values that are mostly zero become positive: in a cluster in half of the columns."""
+    """Binary values are flipped, values that are mostly zero become positive; in a cluster in half of the columns."""
     if shifted.all():
         shifted = np.broadcast_to(rng.random(rows.shape[1]) < 0.5, rows.shape)
     values = 1 - rows if kind == "binary" else rng.lognormal(mean=1.0, size=rows.shape)

@@ -19,6 +19,7 @@ from oddshot.bench.field.episodes import FieldEpisode, draw_episode
 from oddshot.bench.field.opponents import (
     OPPONENTS,
     OPPONENTS_VERSION,
+    Opponent,
     ScaledEpisode,
     installed_opponents,
     scale_episode,
@@ -42,7 +43,7 @@ FloatArray = NDArray[np.float64]
 class TrialSettings:
     """What is run: draws of every situation, methods beside the detector, and the detector's model file, if any."""
 
-    draws: int = 10
+    draws: int = 5
     methods: tuple[str, ...] = ()
     model_file: str | None = None
 
@@ -68,13 +69,13 @@ def methods_of(situation: Situation, settings: TrialSettings) -> list[str]:
     if situation.decisions:
         return [PRODUCT]
     names = settings.methods or (PRODUCT, *installed_opponents())
-    return [
-        name
-        for name in names
-        if name == PRODUCT
-        or (situation.n_anomaly > 0 or not OPPONENTS[name].needs_anomaly)
-        and (situation.n_unlabelled > 0 or not OPPONENTS[name].needs_unlabelled)
-    ]
+    return [name for name in names if name == PRODUCT or _can_take_part(OPPONENTS[name], situation)]
+
+
+def _can_take_part(opponent: Opponent, situation: Situation) -> bool:
+    if opponent.needs_anomaly and situation.n_anomaly == 0:
+        return False
+    return not opponent.needs_unlabelled or situation.n_unlabelled > 0
 
 
 def cell_key(situation: Situation, table: FieldTable, method: str, settings: TrialSettings) -> CellKey:
