@@ -158,7 +158,7 @@ def extra_trees_background(episode: ScaledEpisode) -> FloatArray:
 
 def catboost(episode: ScaledEpisode) -> FloatArray:
     """CatBoost on all rows given, unlabelled ones as normal, classes balanced."""
-    CatBoostClassifier = importlib.import_module("catboost").CatBoostClassifier  # noqa: N806
+    CatBoostClassifier = importlib.import_module("catboost").CatBoostClassifier
 
     rows, labels = episode.all_labelled
     if (rows[0] == rows).all():  # nothing to split on, which CatBoost takes for an error

@@ -15,6 +15,8 @@ MIN_UNLABELLED = 50  # a table with fewer rows to spare takes no part in a situa
 COLUMN_KINDS = ("gaussian", "t2", "lognormal", "binary", "mostly-zero")
 CONTAMINATIONS = (0.0, 0.01, 0.05, 0.1, 0.2, 0.3)
 N_SYNTHETIC_COLUMNS = 20
+# A synthetic table is a new one in every draw; there are more draws of it than of each of many real tables.
+N_SYNTHETIC_DRAWS_PER_DRAW, MAX_COLUMNS_OF_MANY_DRAWS = 4, 100
 WIDTHS = (1, 2, 5, 20, 100, 500, 1500)
 
 
@@ -51,6 +53,8 @@ class Situation:
 
     def n_draws(self, requested: int) -> int:
         """Number of draws where `requested` are asked for."""
+        if self.column_kind and self.n_columns <= MAX_COLUMNS_OF_MANY_DRAWS:
+            return N_SYNTHETIC_DRAWS_PER_DRAW * requested
         return max(2, requested // self.draw_divisor) if self.draw_divisor > 1 else requested
 
     def suits(self, table: FieldTable) -> bool:
