@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from oddshot.data.tables import read_tasks
     from oddshot.data.task import Task
     from oddshot.detector import FewShotDetector, load_detector
-    from oddshot.errors import InputError
+    from oddshot.errors import CapacityError, FileError, InputError, ModelFileError, OddshotError
     from oddshot.storage.model_file import Model, load_model
     from oddshot.training import TrainingConfig
     from oddshot.training.meta_training import meta_train
@@ -17,10 +17,14 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "CapacityError",
     "EpisodeSizes",
     "FewShotDetector",
+    "FileError",
     "InputError",
     "Model",
+    "ModelFileError",
+    "OddshotError",
     "Task",
     "TrainingConfig",
     "load_detector",
@@ -30,11 +34,15 @@ __all__ = [
     "read_tasks",
 ]
 
-_HOMES = {
+_MODULES = {
+    "CapacityError": "errors",
     "EpisodeSizes": "data.episodes.sampling",
     "FewShotDetector": "detector",
+    "FileError": "errors",
     "InputError": "errors",
     "Model": "storage.model_file",
+    "ModelFileError": "errors",
+    "OddshotError": "errors",
     "Task": "data.task",
     "TrainingConfig": "training",
     "load_detector": "detector",
@@ -46,10 +54,10 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Public names are imported when first used: torch takes seconds, and `oddshot --help` needs none of it."""
-    if name not in _HOMES:
+    """Import a public name when it is first used, as torch takes seconds to import and `oddshot --help` needs none."""
+    if name not in _MODULES:
         raise AttributeError(f"module 'oddshot' has no attribute {name!r}")
-    return getattr(import_module(f"oddshot.{_HOMES[name]}"), name)
+    return getattr(import_module(f"oddshot.{_MODULES[name]}"), name)
 
 
 def __dir__() -> list[str]:

@@ -1,4 +1,4 @@
-"""The command `oddshot`: one file a command, each importing what it needs when it runs."""
+"""The command line `oddshot`: one module for each command, which imports what it needs when the command runs."""
 
 import re
 import sys
@@ -37,7 +37,10 @@ app.add_typer(bench_app, name="bench")
 
 
 def main() -> NoReturn:
-    """Run the command line; a mistake of the user's is one line on stderr and exit code 2."""
+    """Run the command line.
+
+    An error is one line on stderr, with exit code 1 if the machine's capacity was exceeded and 2 otherwise.
+    """
     warnings.showwarning = _show_warning
     try:
         app()
@@ -60,6 +63,6 @@ def _show_warning(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    """Our own notices as a line each; those of libraries about their code are not the user's concern."""
+    """Print warnings of oddshot, one line each; warnings of libraries about their use are not shown."""
     if issubclass(category, UserWarning):
         print(f"oddshot: note: {message}", file=sys.stderr)

@@ -13,7 +13,9 @@ def app_command(
     host: Annotated[str, typer.Option(help="An address of this machine that no other one can reach.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Where the page is; 0 for any free port.")] = 8765,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in the browser.")] = True,
-    most_mib: Annotated[int, typer.Option("--max-upload", min=1, help="The largest table to take, in MiB.")] = 2048,
+    max_upload_mib: Annotated[
+        int, typer.Option("--max-upload", min=1, help="The largest table to take, in MiB.")
+    ] = 2048,
 ) -> None:
     """Label a few rows of a table on a local web page and see its ranking change.
 
@@ -40,10 +42,10 @@ def app_command(
 
     if not is_loopback(host):
         raise InputError(f"{host} can be reached by other machines; the app is for one person: use 127.0.0.1")
-    torch.set_num_threads(1)  # rows are scored by several threads already; torch's own would wait for each other
+    torch.set_num_threads(1)  # rows are scored in several threads already, with which torch's would compete
     log_to_stderr(logging.WARNING)
-    known = load_universal() if model is None else load_model(model)
-    page = make_app(known, labels_folder(), host, most_mib * 2**20)
+    loaded = load_universal() if model is None else load_model(model)
+    page = make_app(loaded, labels_folder(), host, max_upload_mib * 2**20)
 
     def on_ready(url: str) -> None:
         typer.echo(f"the app is at {url} (Ctrl-C stops it)")

@@ -1,4 +1,4 @@
-"""`oddshot demo`: the first thing a newcomer runs."""
+"""`oddshot demo`: training and scoring on data that ships with scikit-learn."""
 
 from pathlib import Path
 from typing import Annotated
@@ -29,16 +29,17 @@ def demo(
     from oddshot.training.progress import training_bar
 
     typer.echo("Training on the digits 0 to 5; then 6 to 9, five normal rows and one anomaly labelled in each task.")
-    with atomic_path(out) as picture:  # a folder that is not there shows now, not after the training
+    with atomic_path(out) as picture:  # fails before the training if the folder does not exist
         with training_bar(CONFIG) as on_epoch:
             result = run_demo(seed, device, on_epoch)
         draw_task_spaces(result.spaces, picture, "One new task, as the trained model sees it")
     table = Table("mean AUC", "digits 0 to 5", "digits 6 to 9, never seen", title=f"trained in {result.seconds:.0f} s")
-    figures = [{name: float(np.mean(values)) for name, values in part.items()} for part in (result.known, result.new)]
-    known, new = figures
+    known, new = (
+        {name: float(np.mean(aucs)) for name, aucs in by_method.items()} for by_method in (result.known, result.new)
+    )
     for name in sorted(new, key=lambda name: -new[name]):
-        spread = np.std(result.new[name], ddof=1) / len(result.new[name]) ** 0.5
-        table.add_row(name, f"{known[name]:.3f}", f"{new[name]:.3f} ± {spread:.3f}")
+        standard_error = np.std(result.new[name], ddof=1) / len(result.new[name]) ** 0.5
+        table.add_row(name, f"{known[name]:.3f}", f"{new[name]:.3f} ± {standard_error:.3f}")
     Console().print(table)
     typer.echo(f"drawn: {out}")
     write_json(json_file, {"known": known, "new": new, "seconds": result.seconds})

@@ -1,4 +1,4 @@
-"""`oddshot info`: what is in a model file."""
+"""`oddshot info`: the contents of a model file."""
 
 from pathlib import Path
 from typing import Annotated, Any

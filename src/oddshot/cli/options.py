@@ -1,4 +1,4 @@
-"""Options that several commands share."""
+"""Options and checks that several commands share."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -21,7 +21,7 @@ JsonFile = Annotated[Path | None, typer.Option("--json", help="Also write the fi
 
 
 def write_json(path: Path | None, figures: Mapping[str, Any]) -> None:
-    """The figures of a command, where the user asked for them."""
+    """Write the figures of a command to a JSON file, if a path was given."""
     if path is not None:
         from oddshot.data.files import write_bytes
 
@@ -29,6 +29,6 @@ def write_json(path: Path | None, figures: Mapping[str, Any]) -> None:
 
 
 def refuse_overwriting(out: Path, inputs: Iterable[Path]) -> None:
-    """A slip such as --out data.csv must not cost the user that file."""
+    """Refuse an output path that is one of the inputs, so that a mistyped --out destroys no data."""
     if realpath(out) in map(realpath, inputs):
         raise InputError(f"{out}: is read by this command; write to another file")

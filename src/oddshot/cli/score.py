@@ -1,4 +1,4 @@
-"""`oddshot score`: adapt a model to a new task's labelled rows and score tables of any size."""
+"""`oddshot score`: adapt a model to the labelled rows of a new task and score tables of any size."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated

@@ -24,8 +24,10 @@ def serve(
         Path | None, typer.Option(help="SQLite file that keeps adapted detectors, so that a restart loses none.")
     ] = None,
     workers: Annotated[int, typer.Option(help="Processes that share the work: as many as cores, at most.")] = 1,
-    most_detectors: Annotated[int, typer.Option(help="Adapted detectors kept in memory.")] = 1_000,
-    hours_kept: Annotated[float, typer.Option(help="How long after its last use a detector is kept.")] = 168.0,
+    max_detectors: Annotated[int, typer.Option("--most-detectors", help="Adapted detectors kept in memory.")] = 1_000,
+    time_to_live_hours: Annotated[
+        float, typer.Option("--hours-kept", help="How long after its last use a detector is kept.")
+    ] = 168.0,
 ) -> None:
     """Serve a model over HTTP: POST /v1/adapt, POST /v1/score, GET /v1/model, /healthz, /metrics, /openapi.json.
 
@@ -36,7 +38,7 @@ def serve(
     from oddshot.web.address import check_address
 
     check_address(host, token)
-    if workers < 1 or most_detectors < 1 or not hours_kept > 0:
+    if workers < 1 or max_detectors < 1 or not time_to_live_hours > 0:
         raise InputError("--workers and --most-detectors must be at least 1, and --hours-kept above 0")
     try:
         from oddshot.service.workers import WorkerConfig, run_service
@@ -46,6 +48,6 @@ def serve(
         raise InputError(f"oddshot serve needs {error.name}: pip install 'oddshot[app]'") from None
     from oddshot.service.limits import ServiceLimits
 
-    limits = ServiceLimits(max_cached_detectors=most_detectors, time_to_live_seconds=hours_kept * 3600)
+    limits = ServiceLimits(max_cached_detectors=max_detectors, time_to_live_seconds=time_to_live_hours * 3600)
     config = WorkerConfig(model, host, token, limits, store)
     run_service(config, port, workers, lambda url: typer.echo(f"listening on {url}"))

@@ -1,4 +1,4 @@
-"""`oddshot train`: from a fleet's labelled tables to a model file."""
+"""`oddshot train`: meta-train a model on labelled tables and write its file."""
 
 import os
 import time
@@ -54,12 +54,12 @@ def train(
     from oddshot.training import TrainingConfig
     from oddshot.training.meta_training import fit_encoding, meta_train, usable_tasks
 
-    with _shared_work(device) as (ranks, device):
-        find_method(method)  # a mistyped name shows before the files are read
-        first = _start(start)
+    with _torchrun_processes(device) as (ranks, device):
+        find_method(method)  # fails before the files are read
+        start_model = _load_start(start)
         sizes = EpisodeSizes(support_normal, support_anomaly, query_normal, query_anomaly)
         config = TrainingConfig(epochs=epochs, patience=patience)
-        settings: dict[str, Any] = {} if units is None else {"units": units}
+        hyperparameters: dict[str, Any] = {} if units is None else {"units": units}
         paths = find_files(files)
         refuse_overwriting(out, paths)
         with atomic_path(out) if ranks.is_first else nullcontext() as temporary:
@@ -72,8 +72,8 @@ def train(
             typer.echo("\n".join(encoding.describe()))
             started = time.perf_counter()
             model = meta_train(
-                tasks, method=method, start=first, members=members, seed=seed, device=device, sizes=sizes,
-                encoding=encoding, training=config, progress=ranks.is_first, ranks=ranks, **settings,
+                tasks, method=method, start=start_model, members=members, seed=seed, device=device, sizes=sizes,
+                encoding=encoding, training=config, progress=ranks.is_first, ranks=ranks, **hyperparameters,
             )  # fmt: skip
             if temporary is None:
                 return
@@ -86,8 +86,8 @@ def train(
     write_json(json_file, {**counts, **facts})
 
 
-def _start(name: str) -> "Model | None":
-    """The model that training goes on from; None for nothing."""
+def _load_start(name: str) -> "Model | None":
+    """The model that --from names, from which training continues; None for `nothing`."""
     from oddshot.storage.model_file import load_model
     from oddshot.universal.shipped import load_universal
 
@@ -97,19 +97,19 @@ def _start(name: str) -> "Model | None":
 
 
 @contextmanager
-def _shared_work(device: str) -> Iterator[tuple["Ranks", str]]:
-    """The processes that torchrun started and this one's device. Only the first prints and writes."""
+def _torchrun_processes(device: str) -> Iterator[tuple["Ranks", str]]:
+    """Join the processes that torchrun started; yields them and this one's device. Only the first prints and writes."""
     from oddshot.errors import OddshotError
     from oddshot.training import torchrun_ranks
 
-    with torchrun_ranks(device) as (ranks, own):
+    with torchrun_ranks(device) as (ranks, own_device):
         if ranks.is_first:
-            yield ranks, own
+            yield ranks, own_device
             return
-        with open(os.devnull, "w") as nowhere, redirect_stdout(nowhere), warnings.catch_warnings():
+        with open(os.devnull, "w") as discarded, redirect_stdout(discarded), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
-                yield ranks, own
+                yield ranks, own_device
             except OddshotError:
                 raise typer.Exit(2) from None
 

@@ -55,6 +55,20 @@ class Model:
         From scores to false-positive rates and probabilities.
     familiarity : Familiarity or None
         The distribution of task representations in training.
+
+    Raises
+    ------
+    InputError
+        If the parts do not fit together.
+
+    Examples
+    --------
+    >>> import oddshot
+    >>> model = oddshot.load_universal()
+    >>> model.method.name, model.n_weights
+    ('relative', 168075)
+    >>> sorted(model.training)
+    ['learning_rate', 'seed', 'steps', 'tasks', 'weight_decay']
     """
 
     method: Method
@@ -82,6 +96,13 @@ class Model:
         ----------
         path : str or Path
             Where to write it; an existing file is replaced.
+
+        Raises
+        ------
+        FileError
+            If the file cannot be written.
+        CapacityError
+            If the disk is full.
         """
         write_bytes(Path(path), to_bytes(self))
 
