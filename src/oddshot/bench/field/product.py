@@ -17,9 +17,11 @@ if TYPE_CHECKING:
     from oddshot.storage.model_file import Model
 
 FloatArray = NDArray[np.float64]
+PRODUCT, SHIPPED = "oddshot", "shipped model"  # in fleets, `oddshot` is trained on the fleet
 RATES = {"default": None, "1 %": 0.01, "5 %": 0.05, "10 %": 0.1}
 # What scores do not depend on.
 OTHER_PACKAGES = {"app", "bench", "cli", "scoring", "service", "web"}
+TRAINING_CODE = ("training/", "universal/prior.py", "universal/training.py")
 
 
 def score_product(episode: FieldEpisode, model: "Model | None" = None) -> FloatArray:
@@ -56,17 +58,20 @@ def load_candidate(path: str | None) -> "Model | None":
 
 
 @functools.cache
-def product_fingerprint(model_file: str | None = None) -> str:
+def product_fingerprint(model_file: str | None = None, training: bool = False) -> str:
     """Hash of the package's version, of the code and weights that scores depend on, and of a candidate's file.
+
+    training: with the code of training, on which the scores of a fleet's model depend.
 
     A commit would not do: it changes with every comment elsewhere, and does not where the checkout has local changes.
     """
     package = Path(oddshot.__file__).parent
     digest = hashlib.sha256(oddshot.__version__.encode())
     for path in sorted(package.rglob("*")):
-        relative = path.relative_to(package)
-        if path.suffix in (".py", ".safetensors") and relative.parts[0] not in OTHER_PACKAGES:
-            digest.update(f"{relative.as_posix()} ".encode() + path.read_bytes())
+        relative = path.relative_to(package).as_posix()
+        counts = path.suffix in (".py", ".safetensors") and relative.partition("/")[0] not in OTHER_PACKAGES
+        if counts and (training or not relative.startswith(TRAINING_CODE)):
+            digest.update(f"{relative} ".encode() + path.read_bytes())
     if model_file is not None:
         digest.update(Path(model_file).read_bytes())
     return digest.hexdigest()[:16]

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from oddshot.bench.field.product import PRODUCT
 from oddshot.bench.field.situations import Situation
 from oddshot.bench.field.store import CellKey, CellRecord
 from oddshot.bench.field.tables import FieldTable
-from oddshot.bench.field.trial import PRODUCT
 
 Keys = Mapping[CellKey, tuple[Situation, FieldTable]]
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from oddshot.bench.field.fleets import fleet_situations, load_fleets
 from oddshot.bench.field.picture import draw_picture
 from oddshot.bench.field.progress import show_progress
 from oddshot.bench.field.report import (
@@ -19,7 +20,7 @@ from oddshot.bench.field.report import (
 from oddshot.bench.field.situations import select_situations
 from oddshot.bench.field.store import CellRecord, open_field_store
 from oddshot.bench.field.tables import FieldTable
-from oddshot.bench.field.trial import TrialSettings, missing_jobs, run_trial, trial_keys
+from oddshot.bench.field.trial import TrialSettings, keys_of, missing_jobs, run_trial, trial_keys
 from oddshot.data.files import write_bytes
 from oddshot.errors import FileError, InputError
 
@@ -52,8 +53,14 @@ def run_and_report(
     split: str,
     quiet: bool = False,
 ) -> TrialOutcome:
-    """Run the situations on the tables and write the report. only: names of groups or situations, empty for all."""
-    keys = trial_keys(select_situations(only), tables, settings)
+    """Run the situations on the tables and write the report.
+
+    only: names of groups or situations; where there is none, all but `fleets`.
+    """
+    names = [name for name in only if name != "fleets"]
+    keys = trial_keys(select_situations(names), tables, settings) if names or not only else {}
+    if "fleets" in only:
+        keys |= keys_of(fleet_situations(load_fleets(files.data_dir, files.cache_dir)), settings)
     if not keys:
         raise InputError("no table has the rows that these situations need; give --data-dir or --tables")
     _make_folder(files.out)

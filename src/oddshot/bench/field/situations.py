@@ -2,7 +2,7 @@
 
 import fnmatch
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from oddshot.bench.field.tables import FieldTable
 from oddshot.errors import InputError
@@ -29,7 +29,7 @@ class Situation:
     and the unlabelled ones are ranked. contamination: share of the unlabelled rows that are anomalies, None for the
     table's own share. column_kind, anomaly_kind, n_columns: of a synthetic table; column_kind is empty for real tables.
     draw_divisor: a slow situation has this many times fewer draws. decisions: shares of flagged rows are measured
-    instead of AUCs.
+    instead of AUCs. n_training_tasks: tasks of the fleet that the model is trained on first; 0 for the shipped model.
     """
 
     group: str
@@ -45,11 +45,16 @@ class Situation:
     n_columns: int = 0
     draw_divisor: int = 1
     decisions: bool = False
+    n_training_tasks: int = 0
 
     @property
     def name(self) -> str:
         """Group and cell, such as `apart/5+1, 200 unlabelled`."""
         return f"{self.group}/{self.column}" + (f", {self.row}" if self.row else "")
+
+    def description(self) -> dict[str, object]:
+        """The fields that differ from their defaults, so that a new field does not change older situations."""
+        return {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) != f.default}
 
     def n_draws(self, requested: int) -> int:
         """Number of draws where `requested` are asked for."""

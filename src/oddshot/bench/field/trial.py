@@ -1,12 +1,11 @@
 """Running the field trial: what the store lacks is computed in worker processes and stored cell by cell."""
 
-import dataclasses
 import functools
 import hashlib
 import json
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from threading import Thread
 
@@ -16,6 +15,7 @@ from scipy.stats import rankdata
 
 import oddshot
 from oddshot.bench.field.episodes import FieldEpisode, draw_episode
+from oddshot.bench.field.fleets import Fleet, fleet_scores
 from oddshot.bench.field.opponents import (
     OPPONENTS,
     OPPONENTS_VERSION,
@@ -25,7 +25,14 @@ from oddshot.bench.field.opponents import (
     scale_episode,
     score_opponent,
 )
-from oddshot.bench.field.product import flagged_rows, load_candidate, product_fingerprint, score_product
+from oddshot.bench.field.product import (
+    PRODUCT,
+    SHIPPED,
+    flagged_rows,
+    load_candidate,
+    product_fingerprint,
+    score_product,
+)
 from oddshot.bench.field.situations import Situation
 from oddshot.bench.field.store import CellKey, CellRecord, FieldStore
 from oddshot.bench.field.tables import FieldTable
@@ -35,7 +42,6 @@ from oddshot.errors import InputError
 TRIAL_VERSION = 1
 """To be increased whenever the same situation, table and draw give other rows: stored results are then left out."""
 
-PRODUCT = "oddshot"
 FloatArray = NDArray[np.float64]
 
 
@@ -69,7 +75,9 @@ def methods_of(situation: Situation, settings: TrialSettings) -> list[str]:
     if situation.decisions:
         return [PRODUCT]
     names = settings.methods or (PRODUCT, *installed_opponents())
-    return [name for name in names if name == PRODUCT or _can_take_part(OPPONENTS[name], situation)]
+    if situation.n_training_tasks:
+        names = (*names, SHIPPED)
+    return [name for name in names if name in (PRODUCT, SHIPPED) or _can_take_part(OPPONENTS[name], situation)]
 
 
 def _can_take_part(opponent: Opponent, situation: Situation) -> bool:
@@ -82,25 +90,37 @@ def cell_key(situation: Situation, table: FieldTable, method: str, settings: Tri
     """Identity of a result. That of a simple method does not depend on the detector's code."""
     described = {
         "trial": TRIAL_VERSION,
-        "situation": dataclasses.asdict(situation),
+        "situation": situation.description(),
         "table": _fingerprint(table),
         "draws": situation.n_draws(settings.draws),
-        "method": product_fingerprint(settings.model_file) if method == PRODUCT else OPPONENTS_VERSION,
+        "method": _method_version(situation, method, settings),
         "version": oddshot.__version__,
     }
     text = json.dumps(described, sort_keys=True)
     return CellKey(situation.name, table.name, method, hashlib.sha256(text.encode()).hexdigest()[:16])
 
 
+def _method_version(situation: Situation, method: str, settings: TrialSettings) -> str | int:
+    if method not in (PRODUCT, SHIPPED):
+        return OPPONENTS_VERSION
+    return product_fingerprint(settings.model_file, training=situation.n_training_tasks > 0 and method == PRODUCT)
+
+
 def trial_keys(
     situations: Sequence[Situation], tables: Sequence[FieldTable], settings: TrialSettings
 ) -> dict[CellKey, tuple[Situation, FieldTable]]:
     """All results of a trial, with the situation and the table of each."""
+    pairs = [(situation, table) for situation in situations for table in tables if situation.suits(table)]
+    return keys_of(pairs, settings)
+
+
+def keys_of(
+    pairs: Iterable[tuple[Situation, FieldTable]], settings: TrialSettings
+) -> dict[CellKey, tuple[Situation, FieldTable]]:
+    """The results of all methods for situations on tables or fleets."""
     return {
         cell_key(situation, table, method, settings): (situation, table)
-        for situation in situations
-        for table in tables
-        if situation.suits(table)
+        for situation, table in pairs
         for method in methods_of(situation, settings)
     }
 
@@ -118,7 +138,12 @@ def missing_jobs(
     for missing in wanted.values():
         situation, table = keys[missing[0]]
         jobs.append(CellJob(situation, table, tuple(key.method for key in missing), tuple(missing), settings))
-    return sorted(jobs, key=lambda job: -(job.situation.table_rows + job.situation.n_columns))
+    return sorted(jobs, key=lambda job: -_relative_cost(job.situation))
+
+
+def _relative_cost(situation: Situation) -> int:
+    """Roughly in rows; the longest jobs come first, so that no worker waits for another at the end."""
+    return situation.table_rows + situation.n_columns + 1000 * situation.n_training_tasks
 
 
 def run_trial(
@@ -167,6 +192,8 @@ def _exit_with_parent(parent: int) -> None:
 def run_cell(job: CellJob) -> list[CellRecord]:
     """Draw the episodes of a situation on a table, and measure each method on all of them."""
     n_draws = job.situation.n_draws(job.settings.draws)
+    if isinstance(job.table, Fleet):
+        return _run_fleet(job, job.table, n_draws)
     episodes = [draw_episode(job.situation, job.table, draw) for draw in range(n_draws)]
     scaled = [scale_episode(episode) for episode in episodes]
     records = []
@@ -175,7 +202,7 @@ def run_cell(job: CellJob) -> list[CellRecord]:
         try:
             metrics |= _measure(method, job, episodes, scaled)
         except Exception as failure:  # the other cells go on; the reason is reported
-            error = f"{type(failure).__name__}: {(str(failure).splitlines() or [''])[0]}"
+            error = _describe_failure(failure)
             metrics = {"auc": None}
         seconds = time.perf_counter() - started
         records += [
@@ -183,6 +210,25 @@ def run_cell(job: CellJob) -> list[CellRecord]:
             for metric, value in metrics.items()
         ]
     return records
+
+
+def _run_fleet(job: CellJob, fleet: Fleet, n_draws: int) -> list[CellRecord]:
+    """Train on the first tasks of a fleet, and measure each method on all targets."""
+    records = []
+    for method, key in zip(job.methods, job.keys, strict=True):
+        started, value, error = time.perf_counter(), None, ""
+        try:
+            scored = fleet_scores(job.situation, fleet, method, n_draws)
+            value = float(np.mean([auc_of(*pair) for pair in scored]))
+        except Exception as failure:
+            error = _describe_failure(failure)
+        seconds = time.perf_counter() - started
+        records.append(CellRecord(*key, "auc", value, n_draws, seconds, error, code_version()))
+    return records
+
+
+def _describe_failure(failure: Exception) -> str:
+    return f"{type(failure).__name__}: {(str(failure).splitlines() or [''])[0]}"
 
 
 def _measure(
