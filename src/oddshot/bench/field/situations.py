@@ -49,8 +49,8 @@ class Situation:
 
     @property
     def name(self) -> str:
-        """Group and cell, such as `apart/5+1, 200 unlabelled`."""
-        return f"{self.group}/{self.column}" + (f", {self.row}" if self.row else "")
+        """Group and cell, such as `apart/5+1` or `apart/200 unlabelled/5+1`."""
+        return "/".join(part for part in (self.group, self.row, self.column) if part)
 
     def description(self) -> dict[str, object]:
         """The fields that differ from their defaults, so that a new field does not change older situations."""
@@ -127,7 +127,7 @@ def _contamination() -> list[Situation]:
     kinds = [(f"{kind} {shape}", kind, shape) for kind in COLUMN_KINDS for shape in ("scattered", "cluster")]
     return [
         Situation(
-            "contamination", f"{title}, {pair}", f"{share:.0%}", normal, anomaly, N_UNLABELLED, contamination=share,
+            "contamination", f"{title} {pair}", f"{share:.0%}", normal, anomaly, N_UNLABELLED, contamination=share,
             column_kind=kind, anomaly_kind=shape, n_columns=N_SYNTHETIC_COLUMNS if kind else 0,
         )
         for title, kind, shape in [*kinds, ("real tables", "", "scattered")]
@@ -160,12 +160,12 @@ GROUPS = tuple(dict.fromkeys(situation.group for situation in SITUATIONS))
 
 
 def select_situations(names: Sequence[str]) -> list[Situation]:
-    """Situations by group (`growth`), by name (`growth/10+2`) or pattern (`contamination/*cluster*`); all for none."""
+    """Situations by names, beginnings of names (`whole/1000 rows`) or patterns (`*cluster 5+0*`); all for none."""
     if not names:
         return list(SITUATIONS)
     chosen: dict[Situation, None] = {}
     for name in names:
-        found = [s for s in SITUATIONS if name == s.group or fnmatch.fnmatchcase(s.name, name)]
+        found = [s for s in SITUATIONS if f"{s.name}/".startswith(f"{name}/") or fnmatch.fnmatchcase(s.name, name)]
         if not found:
             raise InputError(f"--only {name}: no such situation; there are the groups {', '.join(GROUPS)}, fleets")
         chosen.update(dict.fromkeys(found))
