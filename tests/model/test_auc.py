@@ -51,9 +51,10 @@ def test_smooth_auc_gradient_is_finite_for_huge_scores():
     assert torch.isfinite(anomaly.grad).all()
 
 
-def test_smooth_auc_gradient_is_autograds():
+@pytest.mark.parametrize("tasks", [(), (4,), (2, 3)])
+def test_smooth_auc_gradient_is_autograds(tasks):
     generator = torch.Generator().manual_seed(0)
-    scores = [torch.randn(2, 3, n, generator=generator, dtype=torch.float64, requires_grad=True) for n in (5, 2)]
+    scores = [torch.randn(*tasks, n, generator=generator, dtype=torch.float64, requires_grad=True) for n in (5, 2)]
     for mine, theirs in zip(
         smooth_auc_gradient(*scores), torch.autograd.grad(smooth_auc(*scores).sum(), scores), strict=True
     ):
