@@ -44,9 +44,9 @@ def field(
     """
     import os
 
+    from oddshot.bench.field.keys import TrialSettings
     from oddshot.bench.field.runner import TrialFiles, run_and_report
     from oddshot.bench.field.tables import select_split
-    from oddshot.bench.field.trial import TrialSettings
 
     chosen = select_split(_load_tables(data_dir, cache_dir, tables), split)
     names = tuple(name.strip() for name in methods.split(",") if name.strip())

@@ -4,13 +4,16 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from oddshot.bench.field import product, trial
+from oddshot.bench.field import cells, product
+from oddshot.bench.field import keys as keys_module
+from oddshot.bench.field.cells import auc_of
 from oddshot.bench.field.episodes import FieldEpisode, draw_episode
 from oddshot.bench.field.fleets import FLEET_SIZES, fleet_scores, fleet_situations, load_fleets
+from oddshot.bench.field.keys import TrialSettings, cell_key, methods_of, trial_keys
 from oddshot.bench.field.situations import select_situations
 from oddshot.bench.field.store import CellRecord, open_field_store
 from oddshot.bench.field.tables import FieldTable, synthetic_tables
-from oddshot.bench.field.trial import TrialSettings, auc_of, cell_key, methods_of, missing_jobs, run_trial, trial_keys
+from oddshot.bench.field.trial import missing_jobs, run_trial
 from oddshot.errors import FileError, InputError
 from tests.bench.field.test_situations import make_table
 
@@ -73,7 +76,7 @@ def test_values_are_the_mean_auc_over_the_draws(tmp_path):
 def test_a_failed_cell_is_reported_and_tried_again(tmp_path, monkeypatch):
     keys = trial_keys(select_situations(["apart/5+0"]), [make_real_table()], SIMPLE)
     with monkeypatch.context() as patched:
-        patched.setattr(trial, "score_opponent", lambda *_: 1 / 0)
+        patched.setattr(cells, "score_opponent", lambda *_: 1 / 0)
         failed = run(tmp_path / "field.db", keys)
     assert [record.error for record in failed] == ["ZeroDivisionError: division by zero"] * 2
     assert all(record.value is None for record in failed)
@@ -104,7 +107,7 @@ def test_a_file_of_another_program_is_left_alone(tmp_path):
 def test_simple_methods_are_not_run_again_when_the_detector_changes(monkeypatch):
     table, (situation,) = make_real_table(), select_situations(["apart/5+1"])
     before = {m: cell_key(situation, table, m, SIMPLE) for m in ("oddshot", "kNN")}
-    monkeypatch.setattr(trial, "product_fingerprint", lambda *_, **__: "changed")
+    monkeypatch.setattr(keys_module, "product_fingerprint", lambda *_, **__: "changed")
     after = {m: cell_key(situation, table, m, SIMPLE) for m in ("oddshot", "kNN")}
     assert before["kNN"] == after["kNN"]
     assert before["oddshot"] != after["oddshot"]
@@ -171,7 +174,7 @@ def test_the_detector_sees_raw_rows_and_labels(tmp_path, monkeypatch):
 def test_decisions_are_shares_of_normal_and_anomalous_rows(tmp_path, monkeypatch):
     situation = select_situations(["decisions/5+1"])[0]
     monkeypatch.setattr(
-        trial, "flagged_rows", lambda episode, model: {"5 %": episode.is_anomaly | (episode.scored[:, 0] < 0)}
+        cells, "flagged_rows", lambda episode, model: {"5 %": episode.is_anomaly | (episode.scored[:, 0] < 0)}
     )
     table = make_real_table()
     records = run(tmp_path / "field.db", trial_keys([situation], [table], SIMPLE))

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from oddshot.bench.field.fleets import fleet_situations, load_fleets
+from oddshot.bench.field.keys import TrialSettings, keys_of, trial_keys
 from oddshot.bench.field.picture import draw_picture
 from oddshot.bench.field.progress import show_progress
 from oddshot.bench.field.report import (
@@ -20,7 +21,7 @@ from oddshot.bench.field.report import (
 from oddshot.bench.field.situations import select_situations
 from oddshot.bench.field.store import CellRecord, open_field_store
 from oddshot.bench.field.tables import FieldTable
-from oddshot.bench.field.trial import TrialSettings, keys_of, missing_jobs, run_trial, trial_keys
+from oddshot.bench.field.trial import missing_jobs, run_trial
 from oddshot.data.files import write_bytes
 from oddshot.errors import FileError, InputError
 
