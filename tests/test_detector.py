@@ -12,14 +12,15 @@ import torch
 from sklearn.base import clone
 from sklearn.exceptions import DataConversionWarning, NotFittedError
 from sklearn.metrics import roc_auc_score
-from sklearn.model_selection import cross_val_score
+from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
-from oddshot import FewShotDetector, InputError, meta_train
-from oddshot.adapted.chunks import MOST_UNLABELLED, sample_unlabelled, support_rows
+from oddshot import FewShotDetector, InputError, load_universal, meta_train
+from oddshot.adapted.task import MAX_UNLABELLED, sample_unlabelled
 from oddshot.detector import MAX_BLOCK_ROWS
+from oddshot.methods.contract import LabelledRows
 from oddshot.storage.model_file import to_bytes
 from tests import references
 from tests.fleets import SHORT, SIZES, fleet, labels, mixed, numbers, small_model
@@ -99,6 +100,16 @@ def named(X):
     return pd.DataFrame(X, columns=["x0", "x1", "x2"])
 
 
+def adapted_scores(fitted, X, y, rows):
+    """Scores of the method itself, adapted to the encoded rows: not compiled, and all rows at once."""
+    method = (fitted.model or load_universal()).method
+    given, query = (torch.from_numpy(fitted.encoding_.transform(part))[None, None] for part in (X, rows))
+    normal, anomaly, unlabelled = (given[:, :, np.asarray(y) == label] for label in (0, 1, -1))
+    with torch.no_grad():
+        score = method.adapt(LabelledRows(normal, anomaly), unlabelled if unlabelled.shape[2] else None)
+        return score(query)[0, 0].numpy()
+
+
 def detector(model=None):
     return FewShotDetector(model or small_model("eigen", mixed)).fit(SUPPORT, LABELS)
 
@@ -169,10 +180,12 @@ def test_numbers_beyond_the_limit_are_found(value, make):
             FewShotDetector(model).fit(make(X), labels())
 
 
-def test_the_largest_numbers_give_finite_scores():
+@pytest.mark.parametrize("method", [None, "wonn", "woanomaly", "eigen"])
+def test_the_largest_numbers_are_anomalies_with_finite_scores(method):
     X = np.array([[1e18, -1e18, 0.0], [1e-300, 5e17, -1.0]])
-    for model in (None, small_model("wonn"), small_model("woanomaly"), small_model()):
-        assert np.isfinite(FewShotDetector(model).fit(numbers(9), labels()).decision_function(X)).all()
+    fitted = FewShotDetector(method and small_model(method)).fit(numbers(9), labels())
+    assert np.isfinite(fitted.score_samples(X)).all()
+    assert fitted.predict(X).tolist() == [1, 1]
 
 
 def test_text_in_a_column_of_numbers():
@@ -189,12 +202,18 @@ def test_a_support_without_normal_row_is_refused(model):
             FewShotDetector(model).fit(numbers(0)[:2], y)
 
 
-def test_normal_rows_alone():
+@pytest.mark.parametrize("n", [1, 2, 5])
+@pytest.mark.parametrize("method", [None, "wonn", "woanomaly"])
+def test_normal_rows_alone_are_enough_for_some_methods(method, n):
     X = numbers(9)
-    for model in (None, small_model("wonn"), small_model("woanomaly")):
-        for n in (1, 2, 5):
-            fitted = FewShotDetector(model).fit(X[1 : 1 + n], [0] * n)
-            assert np.isfinite(fitted.decision_function(X)).all()
+    fitted = FewShotDetector(method and small_model(method)).fit(X[1 : 1 + n], [0] * n)
+    expected = adapted_scores(fitted, X[1 : 1 + n], [0] * n, X)
+    np.testing.assert_allclose(fitted.score_samples(X), expected, rtol=1e-4)
+    np.testing.assert_array_equal(fitted.predict(X), fitted.score_samples(X) > fitted.threshold_)
+
+
+def test_eigen_needs_an_anomaly():
+    X = numbers(9)
     with pytest.raises(
         InputError, match="needs at least one labelled anomaly; for normal rows alone train 'woanomaly'"
     ):
@@ -212,7 +231,8 @@ def test_duplicates_and_an_anomaly_equal_to_a_normal_row(method):
     X[0] = X[1]
     for rows, labelled in ((X, y), (X[[0, 1]], [1, 0]), (X[[1, 1, 1]], [0, 1, 0])):
         fitted = FewShotDetector(model).fit(rows, labelled)
-        assert np.isfinite(fitted.decision_function(numbers(8))).all()
+        scores, expected = fitted.score_samples(numbers(8)), adapted_scores(fitted, rows, labelled, numbers(8))
+        np.testing.assert_allclose(scores, expected, rtol=1e-4, atol=1e-6 * expected.max())
         assert np.isfinite(fitted.threshold_)
 
 
@@ -220,11 +240,7 @@ def test_a_method_that_uses_unlabelled_rows_gets_them():
     model, X, y = small_model("relative"), numbers(9), labels()
     y[10:] = -1
     fitted = FewShotDetector(model).fit(X, y)
-    rows = model.encoding.transform(X)
-    support = support_rows(rows[:10], y[:10], torch.device("cpu"))
-    with torch.no_grad():
-        score = model.method.adapt(support, torch.from_numpy(rows[10:])[None, None])
-        expected = score(torch.from_numpy(model.encoding.transform(numbers(8)))[None, None])[0, 0]
+    expected = adapted_scores(fitted, X, y, numbers(8))
     np.testing.assert_allclose(fitted.score_samples(numbers(8)), expected, rtol=1e-4)
     table = FewShotDetector(model).fit(named(X), y)
     np.testing.assert_array_equal(table.score_samples(named(numbers(8))), fitted.score_samples(numbers(8)))
@@ -235,7 +251,7 @@ def test_a_method_that_uses_unlabelled_rows_gets_them():
 def test_of_many_unlabelled_rows_a_thousand_are_drawn_once_and_for_all():
     y = np.where(np.arange(5000) % 5 == 0, 0, -1).astype(np.int8)
     chosen = sample_unlabelled(y)
-    assert len(chosen) == len(set(chosen)) == MOST_UNLABELLED
+    assert len(chosen) == len(set(chosen)) == MAX_UNLABELLED
     assert (y[chosen] == -1).all()
     assert abs(chosen.mean() - 2500) < 200  # from everywhere
     np.testing.assert_array_equal(sample_unlabelled(y), chosen)
@@ -341,7 +357,10 @@ def test_it_works_with_scikit_learn(model):
     expected = FewShotDetector(model).fit(StandardScaler().fit_transform(X), y)
     scaled = StandardScaler().fit_transform(X)
     np.testing.assert_allclose(pipeline.decision_function(X), expected.decision_function(scaled))
-    assert np.isfinite(cross_val_score(FewShotDetector(model), X, y, scoring="roc_auc", cv=2)).all()
+    aucs = []
+    for train, test in StratifiedKFold(2).split(X, y):
+        aucs.append(roc_auc_score(y[test], FewShotDetector(model).fit(X[train], y[train]).score_samples(X[test])))
+    np.testing.assert_allclose(cross_val_score(FewShotDetector(model), X, y, scoring="roc_auc", cv=2), aucs)
 
 
 @pytest.mark.parametrize("method", [None, "eigen", "woanomaly", "wonn"])

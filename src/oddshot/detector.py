@@ -287,6 +287,7 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return load_universal() if self.model is None else self.model
 
     def _predict_proba(self, X: Any) -> NDArray[np.float64]:
+        check_is_fitted(self)
         p = self.task_.decide(self.score_samples(X)).probabilities
         assert p is not None  # the model has a calibration
         return np.column_stack([1 - p, p])

@@ -8,27 +8,27 @@ import pytest
 from typer.testing import CliRunner
 
 from oddshot.cli import app
-from oddshot.errors import FileError, InputError
+from oddshot.errors import FileError, InputError, ModelFileError
 
 
 @pytest.mark.parametrize(
-    ("arguments", "expected"),
+    ("arguments", "error", "expected"),
     [
-        (["--host", "0.0.0.0"], "0.0.0.0 can be reached by other machines; give a --token"),
-        (["--host", "::"], "can be reached by other machines"),
-        (["--token", "short"], "the token must be at least 16 printable ASCII characters"),
-        (["--host", "no.such.host.invalid"], "host 'no.such.host.invalid' is not known"),
-        (["--most-detectors", "0"], "--most-detectors must be at least 1"),
-        (["--workers", "0"], "--workers and --most-detectors must be at least 1"),
-        (["--hours-kept", "nan"], "--hours-kept above 0"),
-        (["nowhere.safetensors"], "nowhere.safetensors: cannot be read"),
-        (["--store", "no/folder/s.sqlite"], "no folder no/folder"),
-        ([__file__], "not an oddshot model file"),
+        (["--host", "0.0.0.0"], InputError, "0.0.0.0 can be reached by other machines; give a --token"),
+        (["--host", "::"], InputError, "can be reached by other machines"),
+        (["--token", "short"], InputError, "the token must be at least 16 printable ASCII characters"),
+        (["--host", "no.such.host.invalid"], InputError, "host 'no.such.host.invalid' is not known"),
+        (["--most-detectors", "0"], InputError, "--most-detectors must be at least 1"),
+        (["--workers", "0"], InputError, "--workers and --most-detectors must be at least 1"),
+        (["--hours-kept", "nan"], InputError, "--hours-kept above 0"),
+        (["nowhere.safetensors"], FileError, "nowhere.safetensors: cannot be read"),
+        (["--store", "no/folder/s.sqlite"], FileError, "no folder no/folder"),
+        ([__file__], ModelFileError, "not an oddshot model file"),
     ],
 )
-def test_mistakes(arguments, expected):
+def test_mistakes(arguments, error, expected):
     found = CliRunner().invoke(app, ["serve", *arguments]).exception
-    assert isinstance(found, FileError if "--store" in arguments else InputError)
+    assert type(found) is error
     assert re.search(re.escape(expected), str(found))
     assert "\n" not in str(found)
 

@@ -172,7 +172,8 @@ def test_several_members_are_trained_and_score(folder, oddshot):
     assert "members 2" in oddshot("info", "two.safetensors")[1]
     support = ("--support", "support.csv", "--label", "fault")
     assert oddshot("score", "--model", "two.safetensors", *support, "new.csv", "--out", "two.csv")[0] == 0
-    assert np.isfinite(pd.read_csv("two.csv")["score"]).all()
+    fitted = FewShotDetector(load_model("two.safetensors")).fit(mixed(9, 10), labels(10))
+    np.testing.assert_allclose(pd.read_csv("two.csv")["score"], fitted.score_samples(mixed(7, 30)), rtol=1e-4)
 
 
 def test_info_tells_what_the_file_holds(folder, oddshot):
@@ -229,9 +230,12 @@ def test_missing_values_and_constant_columns_work(folder, oddshot):
         labelled(t).assign(site="north", level=4).to_csv(f"fleet/machine{t}.csv", index=False)
     assert oddshot(*train())[0] == 0
     labelled(9, 10).assign(site="south", level=7).to_csv("support.csv", index=False)
-    mixed(7, 30).assign(site=None, level=np.nan, speed=np.nan).to_csv("new.csv", index=False)
+    new = mixed(7, 30).assign(site=None, level=np.nan, speed=np.nan)
+    new.to_csv("new.csv", index=False)
     assert oddshot(*score(model="out.safetensors"))[0] == 0
-    assert np.isfinite(pd.read_csv("scores.csv")["score"]).all()
+    fitted = FewShotDetector(load_model("out.safetensors"))
+    fitted.fit(mixed(9, 10).assign(site="south", level=7), labels(10))
+    np.testing.assert_allclose(pd.read_csv("scores.csv")["score"], fitted.score_samples(new), rtol=1e-4)
 
 
 def test_an_unknown_column_is_a_note_and_no_error(folder, oddshot):
@@ -355,7 +359,10 @@ def test_supports_that_are_odd_but_work(folder, oddshot, model):
     for support in (pd.concat([rows, rows]), equal, pd.concat([rows, equal]), rows.iloc[[0, 1]]):
         support.to_csv("support.csv", index=False)
         assert oddshot(*score(model=model))[0] == 0
-        assert np.isfinite(pd.read_csv("scores.csv")["score"]).all()
+        fitted = FewShotDetector(model and load_model(model))
+        fitted.fit(support.drop(columns="fault"), support["fault"].fillna(-1).astype(int))
+        expected = fitted.score_samples(mixed(7, 30))
+        np.testing.assert_allclose(pd.read_csv("scores.csv")["score"], expected, rtol=1e-4, atol=1e-6 * expected.max())
     if model is None:
         rows.iloc[[1]].to_csv("support.csv", index=False)
         assert oddshot(*score(model=None))[0] == 0

@@ -52,13 +52,6 @@ def test_same_seed_same_model_and_nothing_seeds_globally():
         assert torch.equal(value, trained[1][name]), name
 
 
-def test_other_seed_other_model():
-    one, other = small(), small()
-    train(one, TrainingData([tasks(0)], [tasks(1, 4)], SIZES), [5], config=SHORT)
-    train(other, TrainingData([tasks(0)], [tasks(1, 4)], SIZES), [6], config=SHORT)
-    assert not torch.equal(one.phi.weights[0], other.phi.weights[0])
-
-
 def test_replicas_train_as_separate_models_do():
     """Each with its own tasks, seed and stopping; dropout draws from one stream for all, so it is off here."""
     config = TrainingConfig(epochs=30, batch_size=5, patience=3)
@@ -113,10 +106,13 @@ def test_training_learns():
     assert after > before + 0.05
 
 
-def test_training_without_dropout_stays_finite():
+def test_training_without_dropout_learns():
+    """The anomalies of all tasks are shifted by three standard deviations in the first column: this AUC is 0.98."""
     method = small(dropout=0.0)
     train(method, TrainingData([tasks(0)], [tasks(1, 4)], SIZES), [5], config=TrainingConfig(epochs=60, patience=60))
-    assert all(torch.isfinite(value).all() for value in method.state_dict().values())
+    streams = [np.random.SeedSequence(1)]
+    episodes = validation_episodes([tasks(7, 20)], SIZES, "resampled", torch.device("cpu"), streams, min_episodes=200)
+    assert float(evaluate(method, *episodes)[1].mean()) == pytest.approx(0.98, abs=0.03)
 
 
 def test_episodes_as_tensors_are_the_drawn_rows_mixed():
@@ -175,8 +171,6 @@ def test_rows_drawn_on_the_device_are_different_rows_of_the_task_and_label():
     episodes = Episodes(pools, SIZES, "resampled", torch.device("cpu"), noise)
     chosen = [np.array([2, 0]), np.array([1, 1])]
     support, query = episodes.draw(chosen, [])
-    again, _ = episodes.draw(chosen, [])
-    assert not torch.equal(support.normal, again.normal)
     for label in (0, 1):
         rows = torch.cat([support[label], query[label]], dim=2)
         np.testing.assert_array_equal(rows[..., 0], np.broadcast_to(np.stack(chosen)[..., None], rows.shape[:3]))
