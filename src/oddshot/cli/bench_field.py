@@ -31,7 +31,7 @@ def field(
     out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for table and picture.")] = Path("results/field"),
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
 ) -> None:
-    """The field trial: situations of users, the detector through its public face, and simple methods on the same rows.
+    """Compare the detector with simple methods on the same rows, in the situations of its users.
 
     Stop it at any time: the same command computes only what the store lacks. Writes field.csv, decisions.csv, table.md
     and field.png.

@@ -6,7 +6,9 @@ import io
 import pytest
 from typer.testing import CliRunner
 
+from oddshot.bench.field.criteria import criteria_lines
 from oddshot.bench.field.report import (
+    Comparison,
     compare,
     decisions_csv,
     decisions_markdown,
@@ -66,6 +68,28 @@ def test_csv_has_a_row_for_every_situation_table_and_method():
     rows = list(csv.DictReader(io.StringIO(to_csv(made_up(VALUES)[0]))))
     assert rows[0] == {"situation": "apart/5+1", "table": "a/0", "method": "oddshot", "auc": "0.9000", "draws": "5"}
     assert len(rows) == len(VALUES)
+
+
+def test_criteria_name_the_situations_that_miss_them():
+    def situation(name, **aucs):
+        (chosen,) = select_situations([name])
+        return Comparison(chosen, {method.replace("_", " "): auc for method, auc in aucs.items()}, 1, 1)
+
+    comparisons = [
+        situation("apart/5+0", oddshot=0.80, kNN=0.78),
+        situation("tiny/1+0", oddshot=0.70, kNN=0.71),
+        situation("contamination/gaussian cluster 5+0/30%", oddshot=0.3, nearest_normal=0.9),
+        situation("contamination/gaussian cluster 5+0/5%", oddshot=0.88, nearest_normal=0.9),
+        situation("contamination/gaussian cluster 5+0/1%", oddshot=0.895, nearest_normal=0.9),
+    ]
+    assert criteria_lines(comparisons, {"decisions/5+0": 0.05, "decisions/2+0": 0.2}) == [
+        "- apart, whole, tiny, growth: more than 0.005 below the best simple method: 1 (tiny/1+0)",
+        "- mean difference of these 2 situations: +0.005 (at least +0.010 is wanted)",
+        "- contamination, no anomaly labelled: more than 0.01 below the nearest normal row: 2 "
+        "(contamination/gaussian cluster 5+0/30%; contamination/gaussian cluster 5+0/5%)",
+        "- contamination: below 0.5 where a simple method is above 0.7: 1 (contamination/gaussian cluster 5+0/30%)",
+        "- decisions: normal rows flagged at 5 % outside of 3 to 7 %: 1 (decisions/2+0 20.0%)",
+    ]
 
 
 def test_decisions():

@@ -134,20 +134,29 @@ def group_means(comparisons: Sequence[Comparison]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def decisions_markdown(records: Sequence[CellRecord], keys: Keys) -> str:
-    """A table of every situation: normal rows flagged and anomalies found at every rate, means over sources."""
+def mean_shares(records: Sequence[CellRecord], keys: Keys) -> dict[str, dict[str, float]]:
+    """Mean over sources of every share of flagged rows, by situation and metric."""
     sources = {table.name: table.source for _, table in keys.values()}
     values: dict[str, dict[str, dict[str, float]]] = {}
     for record in records:
         if record.metric.startswith(("flagged", "found")) and record.value is not None:
             values.setdefault(record.situation, {}).setdefault(record.metric, {})[record.table] = record.value
-    rates = list(dict.fromkeys(metric.partition(", ")[2] for found in values.values() for metric in found))
+    return {
+        situation: {metric: source_mean(tables, sources) for metric, tables in metrics.items()}
+        for situation, metrics in values.items()
+    }
+
+
+def decisions_markdown(records: Sequence[CellRecord], keys: Keys) -> str:
+    """A table of every situation: normal rows flagged and anomalies found at every rate, means over sources."""
+    shares = mean_shares(records, keys)
+    rates = list(dict.fromkeys(metric.partition(", ")[2] for metrics in shares.values() for metric in metrics))
     head = ["situation", *(f"flagged / found, {rate}" for rate in rates)]
     lines = [_markdown_row(head), _markdown_row(["---"] * len(head))]
-    for situation, found in values.items():
-        shares = [[source_mean(found[f"{kind}, {rate}"], sources) for kind in ("flagged", "found")] for rate in rates]
-        lines.append(_markdown_row([situation, *(f"{a:.1%} / {b:.1%}" for a, b in shares)]))
-    return "\n".join(lines) + "\n" if values else ""
+    for situation, metrics in shares.items():
+        cells = [f"{metrics[f'flagged, {rate}']:.1%} / {metrics[f'found, {rate}']:.1%}" for rate in rates]
+        lines.append(_markdown_row([situation, *cells]))
+    return "\n".join(lines) + "\n" if shares else ""
 
 
 def _auc_text(value: float | None) -> str:

@@ -4,9 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from oddshot.bench.field.fleets import fleet_situations, load_fleets
+from oddshot.bench.field.criteria import criteria_lines
+from oddshot.bench.field.fleets import FLEET_NAMES, fleet_situations, load_fleets
 from oddshot.bench.field.keys import TrialSettings, keys_of, trial_keys
 from oddshot.bench.field.picture import draw_picture
+from oddshot.bench.field.product import load_candidate
 from oddshot.bench.field.progress import show_progress
 from oddshot.bench.field.report import (
     Keys,
@@ -14,6 +16,7 @@ from oddshot.bench.field.report import (
     decisions_csv,
     decisions_markdown,
     group_means,
+    mean_shares,
     select_records,
     to_csv,
     to_markdown,
@@ -58,10 +61,16 @@ def run_and_report(
 
     only: names of groups or situations; where there is none, all but `fleets`.
     """
-    names = [name for name in only if name != "fleets"]
+    load_candidate(settings.model_file)  # a file that cannot be read is reported before anything is run
+    fleet_names = [name for name in only if name.partition("/")[0] == "fleets"]
+    names = [name for name in only if name not in fleet_names]
     keys = trial_keys(select_situations(names), tables, settings) if names or not only else {}
-    if "fleets" in only:
-        keys |= keys_of(fleet_situations(load_fleets(files.data_dir, files.cache_dir)), settings)
+    if fleet_names:
+        pairs = fleet_situations(load_fleets(files.data_dir, files.cache_dir))
+        chosen = [pair for pair in pairs if any(map(pair[0].is_named, fleet_names))]
+        if not chosen:
+            raise InputError(f"--only {','.join(fleet_names)}: no such fleet; there are {', '.join(FLEET_NAMES)}")
+        keys |= keys_of(chosen, settings)
     if not keys:
         raise InputError("no table has the rows that these situations need; give --data-dir or --tables")
     _make_folder(files.out)
@@ -81,7 +90,9 @@ def write_report(records: Sequence[CellRecord], keys: Keys, out: Path, split: st
     comparisons = compare(records, keys)
     means, decisions = group_means(comparisons), decisions_markdown(records, keys)
     title = {"all": "All tables", "choosing": "Tables for choosing", "reporting": "Tables for reporting"}[split]
-    parts = [f"# Field trial: {title.lower()}\n", means, to_markdown(comparisons)]
+    flagged = {name: shares["flagged, 5 %"] for name, shares in mean_shares(records, keys).items()}
+    criteria = "\n".join(criteria_lines(comparisons, flagged)) + "\n"
+    parts = [f"# Field trial: {title.lower()}\n", means, criteria, to_markdown(comparisons)]
     if decisions:
         parts.append(f"Shares of normal rows flagged and of anomalies found:\n\n{decisions}")
     texts = {"field.csv": to_csv(records), "table.md": "\n".join(parts)}
@@ -93,7 +104,7 @@ def write_report(records: Sequence[CellRecord], keys: Keys, out: Path, split: st
     if any(c.difference is not None for c in comparisons):
         draw_picture(out / "field.png", comparisons, title)
         written.append("field.png")
-    return means + (f"\n{decisions}" if decisions else ""), written
+    return "\n".join(part for part in (means, decisions, criteria) if part.strip()), written
 
 
 def _describe(records: Sequence[CellRecord]) -> str:

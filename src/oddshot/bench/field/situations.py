@@ -52,6 +52,10 @@ class Situation:
         """Group and cell, such as `apart/5+1` or `apart/200 unlabelled/5+1`."""
         return "/".join(part for part in (self.group, self.row, self.column) if part)
 
+    def is_named(self, name: str) -> bool:
+        """Whether this is the situation's name, the beginning of it, or a pattern that it matches."""
+        return f"{self.name}/".startswith(f"{name}/") or fnmatch.fnmatchcase(self.name, name)
+
     def description(self) -> dict[str, object]:
         """The fields that differ from their defaults, so that a new field does not change older situations."""
         return {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) != f.default}
@@ -165,7 +169,7 @@ def select_situations(names: Sequence[str]) -> list[Situation]:
         return list(SITUATIONS)
     chosen: dict[Situation, None] = {}
     for name in names:
-        found = [s for s in SITUATIONS if f"{s.name}/".startswith(f"{name}/") or fnmatch.fnmatchcase(s.name, name)]
+        found = [situation for situation in SITUATIONS if situation.is_named(name)]
         if not found:
             raise InputError(f"--only {name}: no such situation; there are the groups {', '.join(GROUPS)}, fleets")
         chosen.update(dict.fromkeys(found))
