@@ -164,7 +164,7 @@ class TaskRows:
         return np.concatenate([*means, (power + 1e-6) ** 0.25])
 
     def figures(self, x, own=None):
-        """[10], before any squashing."""
+        """[11], before any squashing."""
         to_normal = [self.distance(x, row) for row in self.seen_normals(own)]
         to_anomaly = [self.distance(x, row) for row in self.seen_anomalies(own)]
         near = min(to_normal, default=0.0)  # 0 where there is none
@@ -182,9 +182,10 @@ class TaskRows:
         """Of the nearest background row, and two soft minima, in bandwidths."""
         distances = [self.distance(x, row) / self.bandwidth for row in self.seen_background(own)]
         if not distances:
-            return [0.0, 0.0, 0.0]
+            return [0.0, 0.0, 0.0, 0.0]
         soft = [-np.log(sum(np.exp(-k * d) for d in distances) / len(distances)) / k for k in (1, 4)]
-        return [min(distances), *soft]
+        neighbours = sorted(distances)[:10]
+        return [min(distances), *soft, sum(neighbours) / len(neighbours)]
 
     @cached_property
     def bandwidth(self):
@@ -205,16 +206,17 @@ class TaskRows:
         return mean, np.sqrt(variance + 0.05**2)
 
     def described_figures(self, x, own=None):
-        """[20]: figures, then how unusual each is, which a single background row does not tell."""
+        """[22]: figures, then how unusual each is, which a single background row does not tell."""
         if len(self.background) == 1:
-            return np.array([*squash(self.figures(x, own)), *np.zeros(10)])
+            return np.array([*squash(self.figures(x, own)), *np.zeros(11)])
         figures, (mean, spread) = squash(self.figures(x, own)), self.background_features
         return np.array([*figures, *squash((figures - mean) / spread)])
 
     def facts(self, own=None):
-        """[4]."""
+        """[5]."""
         n, a = len(self.normal), len(self.anomaly)
-        return np.array([self.log_size, np.log(self.width) / 5, a / (a + n), float(len(self.seen_anomalies(own)) > 0)])
+        seen = float(len(self.seen_anomalies(own)) > 0)
+        return np.array([self.log_size, np.log(self.width) / 5, a / (a + n), seen, np.log(n) / 5])
 
     def pairs(self, pair, x, own=None):
         """[3 · P]: over the labelled rows seen."""

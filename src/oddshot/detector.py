@@ -56,6 +56,9 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         The score above which a row is an anomaly.
     encoding_ : Encoding
         How columns become numbers.
+    decision_scores_ : ndarray of shape (n,)
+        The scores of the rows given to `fit`. Each is scored as if it had not been among them: a row compared with
+        itself would look normal.
     familiarity_ : float or None
         The share of the tasks held out in training that are at least as far from the training tasks as this one, from 1
         to 0; None where the model cannot tell. `fit` warns if it is below 0.001.
@@ -107,6 +110,7 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_labels(labels)
         self.task_ = AdaptedTask.from_table(self._given_model(), X, labels, self.false_positive_rate)
         self._labelled, self._unlabelled = take_rows(X, self.task_.row_numbers), take_rows(X, sample_unlabelled(labels))
+        self.decision_scores_ = self._score(X)
         if self.task_.notice:
             warnings.warn(self.task_.notice, stacklevel=2)
         return self
@@ -138,7 +142,10 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ndarray of shape (n,)
         """
         check_is_fitted(self)
-        X = self._check(X, reset=False)
+        return self._score(self._check(X, reset=False))
+
+    def _score(self, X: Any) -> NDArray[np.float64]:
+        """Scores of an array or an Arrow table, encoded a block at a time."""
         blocks = [slice(top, top + MAX_BLOCK_ROWS) for top in range(0, max(len(X), 1), MAX_BLOCK_ROWS)]
         task = self.task_
         return np.concatenate([task.score_encoded(task.encode(X[rows], "X", rows.start + 1)) for rows in blocks])

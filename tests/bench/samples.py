@@ -34,7 +34,7 @@ class Quick(Method):
     def __init__(self, n_attributes, config, replicas=1):
         super().__init__(n_attributes, config, replicas)
 
-    def adapt(self, support):
+    def adapt(self, support, unlabelled=None):
         time.sleep(self.config.pause)
         if self.config.trouble and Path(self.config.trouble).exists():
             raise RuntimeError("no luck\\nand a second line")
@@ -45,14 +45,14 @@ class Quick(Method):
 class Fatal(Quick):
     name = "fatal"
 
-    def adapt(self, support):
+    def adapt(self, support, unlabelled=None):
         os._exit(3)
 
 @register_method
 class NotANumber(Quick):
     name = "nan"
 
-    def adapt(self, support):
+    def adapt(self, support, unlabelled=None):
         return lambda x: x.double().sum(-1) * float("nan")
 
 @register_method
@@ -64,7 +64,7 @@ class Learner(Quick):
         super().__init__(n_attributes, config, replicas)
         self.w = nn.Parameter(torch.ones(replicas, 1, 1, n_attributes))
 
-    def adapt(self, support):
+    def adapt(self, support, unlabelled=None):
         center = support.normal.mean(2, keepdim=True)
         return lambda x: ((x - center) * self.w).double().square().sum(-1)
 

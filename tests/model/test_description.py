@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from oddshot.model.curves import N_KNOTS
 from oddshot.model.description import Describer
 from oddshot.model.networks import Network
-from oddshot.model.relations import N_ROW_FEATURES, TaskContext
+from oddshot.model.relations import N_ROW_FEATURES, N_TASK_FEATURES, TaskContext
 from tests.model.test_curves import values_at
 from tests.model.test_relations import (
     ANOMALY_FIGURES,
@@ -32,7 +32,7 @@ from tests.references import layers_of
 PAIR, COLUMN, HEADS = 5, 3, 2
 COLUMNS = slice(3 * PAIR, 3 * PAIR + (2 + HEADS) * COLUMN)  # where a description tells of the columns
 FIGURES = slice(COLUMNS.stop, COLUMNS.stop + 2 * N_ROW_FEATURES)
-D = FIGURES.stop + 4
+D = FIGURES.stop + N_TASK_FEATURES
 
 
 def describer(relations, seed=0):
@@ -245,7 +245,7 @@ def test_an_anomaly_hidden_from_itself_is_described_as_a_query_of_the_support_wi
     relations = make(4, a, u)
     ours, inexact = (
         describer(relations).describe_support(),
-        {FIGURES.start + N_ROW_FEATURES + k for k in ANOMALY_FIGURES} | {D - 2},
+        {FIGURES.start + N_ROW_FEATURES + k for k in ANOMALY_FIGURES} | {FIGURES.stop + 2},
     )
     exact = [k for k in range(D) if k not in inexact]
     for k in range(a):
@@ -276,3 +276,14 @@ def test_tasks_and_replicas_do_not_see_each_other():
         torch.testing.assert_close(alone.describe_support(), support[:, t : t + 1])
     first = describer(changed(relations, lambda rows: rows[:1]))  # seeds of replicas count from the first
     torch.testing.assert_close(first(x[:1]), described[:1])
+
+
+@torch.no_grad()
+@pytest.mark.parametrize(("n", "a", "u"), SIZES)
+def test_context_rows_are_described_as_by_loops_that_leave_out_the_row_itself(n, a, u):
+    describe = describer(make(n, a, u))
+    ours = describe.describe_context()
+    assert ours.shape == (2, 3, a + n + u, D)
+    for (r, t), k in itertools.product(TASKS, range(a + n + u)):
+        task = loops(describe.context, r, t)
+        assert_near(ours[r, t, k], task.description(of_references(describe, r), task.rows[k], k))

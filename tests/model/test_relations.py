@@ -58,7 +58,9 @@ def descriptions(relations, x=None):
     """All that is said about rows, by name; without x about the labelled rows, each without itself."""
     view = relations.support_leave_one_out if x is None else relations.query(x)
     sees = (
-        relations.has_anomaly_left if x is None else torch.tensor([float(relations.n_anomaly > 0)], dtype=torch.float64)
+        (1 - torch.eye(relations.n_labelled)[: relations.n_anomaly].double()).sum(0).gt(0).double()
+        if x is None
+        else torch.tensor([float(relations.n_anomaly > 0)], dtype=torch.float64)
     )
     return {
         "pairs": view.pair_features(),
@@ -215,11 +217,12 @@ def test_soft_minima_leave_out_the_row_itself_and_weigh_the_nearest_most():
     """Two rows at 0 and 1, a third at 5: seen from 0 the nearest is at 1, which is what is usual."""
     rows = torch.tensor([0.0, 1.0, 5.0], dtype=torch.float64)[None, None, :, None]
     relations = TaskContext(rows, rows[:, :, :0])
-    near, wide, narrow = relations.leave_one_out.row_features[0, 0, 7:, 0]
+    near, wide, narrow, mean = relations.leave_one_out.row_features[0, 0, 7:, 0]
     np.testing.assert_allclose(relations.bandwidth, 1.0, atol=1e-5)
     np.testing.assert_allclose(near, 1.0, atol=1e-5)
     np.testing.assert_allclose(wide, -np.log((np.exp(-1.0) + np.exp(-5.0)) / 2), atol=1e-5)
     np.testing.assert_allclose(narrow, -np.log((np.exp(-4.0) + np.exp(-20.0)) / 2) / 4, atol=1e-5)
+    np.testing.assert_allclose(mean, 3.0, atol=1e-5)
 
 
 def test_queries_beyond_the_largest_are_taken_as_it():

@@ -18,6 +18,7 @@ from torch import Tensor
 from oddshot.adapted.chunks import as_tensor, score_in_chunks
 from oddshot.adapted.explanation import Explanation, column_contributions, column_orders, nearest_rows
 from oddshot.adapted.result import ScoredRows
+from oddshot.adapted.seen_rows import SeenRows
 from oddshot.adapted.suggestion import suggest_rows
 from oddshot.data.encoding import Encoding
 from oddshot.data.tables.conversion import take_rows
@@ -110,6 +111,13 @@ class AdaptedTask:
         """The score in its cheapest form."""
         return self.score.compiled()
 
+    @cached_property
+    def seen(self) -> SeenRows:
+        """The rows that it was adapted with, each scored as if it had not been among them."""
+        with torch.no_grad():
+            context = self.score.scored_context()
+        return SeenRows.of(context.rows[0, 0].float().cpu().numpy(), context.scores[0, 0].double().cpu().numpy())
+
     @property
     def notice(self) -> str:
         """What a person should know of this task, or nothing."""
@@ -125,7 +133,16 @@ class AdaptedTask:
         return self.encoding.transform(X, where, first_row)
 
     def score_encoded(self, rows: EncodedRows) -> FloatArray:
-        """Scores of encoded rows, higher = more anomalous: [n, attributes] -> [n]."""
+        """Scores of encoded rows, higher = more anomalous: [n, attributes] -> [n].
+
+        A row that the task was adapted with is hidden from itself, so that it scores as a row that was not.
+        """
+        scores = self.score_as_new(rows)
+        self.seen.replace_scores(rows, scores)
+        return scores
+
+    def score_as_new(self, rows: EncodedRows) -> FloatArray:
+        """Scores of encoded rows as if none were among those that the task was adapted with: [n, attributes] -> [n]."""
         return score_in_chunks(self.compiled, rows, self.model.method.device)
 
     def decide(self, scores: FloatArray) -> ScoredRows:
@@ -147,7 +164,7 @@ class AdaptedTask:
         ends = np.cumsum([0, *(len(encoder.attribute_names) for encoder in encoders)]).tolist()
         groups = [slice(*pair) for pair in pairwise(ends)]
         added, score, start = column_contributions(
-            self.score_encoded, rows, self.support[baseline], groups, column_orders(len(groups))
+            self.score_as_new, rows, self.support[baseline], groups, column_orders(len(groups))
         )
         names, numbers = tuple(encoder.name for encoder in encoders), self.row_numbers
         return Explanation(names, added, score, start, numbers[baseline], numbers[near], distances)

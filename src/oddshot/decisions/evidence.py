@@ -42,18 +42,23 @@ def support_kind(n_anomaly: int, n_unlabelled: int) -> str:
 @torch.no_grad()
 def gather_evidence(score: Score, support: LabelledRows, unlabelled: Tensor | None = None) -> Evidence:
     """score: of one replica, adapted to this support and these unlabelled rows, [1, T, U, M]."""
-    # A row of the support scores lower than another. Leave-one-out scores would not, but thresholds were no better with
-    # them (results/universal/DECISIONS.md), and adaptation would cost several times as much.
-    parts = [support.normal, support.anomaly, support.normal[:, :, :0] if unlabelled is None else unlabelled]
-    some = [rows[:, :, _spaced(rows.shape[2], MAX_SCORED_ROWS)] for rows in parts]
-    scores = _to_numpy(score(torch.cat(some, dim=2)))
-    normal, anomaly, others = np.split(scores, np.cumsum([rows.shape[2] for rows in some[:2]]), axis=1)
+    n_unlabelled = 0 if unlabelled is None else unlabelled.shape[2]
+    context = score.scored_context()
+    scores = _to_numpy(context.scores)
+    if scores.shape[1] > 0:
+        ends = [context.n_anomaly, scores.shape[1] - context.n_unlabelled]
+        anomaly, normal, others = np.split(scores, ends, axis=1)
+    else:
+        parts = [support.normal, support.anomaly, support.normal[:, :, :0] if unlabelled is None else unlabelled]
+        some = [rows[:, :, _spaced(rows.shape[2], MAX_SCORED_ROWS)] for rows in parts]
+        scores = _to_numpy(score(torch.cat(some, dim=2)))
+        normal, anomaly, others = np.split(scores, np.cumsum([rows.shape[2] for rows in some[:2]]), axis=1)
     return Evidence(
         normal=normal,
         anomaly=anomaly,
         unlabelled=others,
         representation=_to_numpy(score.representation),
-        n_unlabelled=0 if unlabelled is None else unlabelled.shape[2],
+        n_unlabelled=n_unlabelled,
     )
 
 

@@ -28,6 +28,16 @@ class LabelledRows(NamedTuple):
         return torch.cat(self, dim=2)
 
 
+class ScoredContext(NamedTuple):
+    """Rows that T tasks were adapted with, [R, T, L, M], anomalies first, unlabelled rows last, and their scores,
+    [R, T, L], each row hidden from itself (leave-one-out)."""
+
+    rows: Tensor
+    scores: Tensor
+    n_anomaly: int
+    n_unlabelled: int
+
+
 class Score(ABC):
     """The anomaly score of T adapted tasks for R replicas; higher means more anomalous."""
 
@@ -43,6 +53,13 @@ class Score(ABC):
     def representation(self) -> Tensor:
         """The task representation r of Eq. 1: [R, T, H], H = 0 for methods that have none."""
         return torch.empty(1, 1, 0)
+
+    def scored_context(self) -> "ScoredContext":
+        """The rows that the task was adapted with, each scored as if it had not been among them.
+
+        None of them for methods that score these rows like any other.
+        """
+        return ScoredContext(torch.empty(1, 1, 0, 0), torch.empty(1, 1, 0, dtype=torch.float64), 0, 0)
 
     def span(self, support: LabelledRows) -> tuple[Tensor, Tensor]:
         """Scores of a typical normal row and of a clear anomaly, [R, T] each; thresholds are fractions in between.

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from oddshot.errors import InputError
 from oddshot.methods.compiled import CompiledMean, scaled_mean
-from oddshot.methods.contract import LabelledRows, Method, Score
+from oddshot.methods.contract import LabelledRows, Method, Score, ScoredContext
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,11 @@ class MeanScore(Score):
         spans = [score.span(support) for score in self.members]
         low, high = (scaled_mean(ends, self.scales) for ends in zip(*spans, strict=True))
         return low, high
+
+    def scored_context(self) -> ScoredContext:
+        """The mean of the members' scores; they are adapted with the same rows."""
+        contexts = [score.scored_context() for score in self.members]
+        return contexts[0]._replace(scores=scaled_mean([context.scores for context in contexts], self.scales))
 
     def compiled(self) -> CompiledMean:
         """Every member compiled."""

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from oddshot.methods.compiled import CompiledRelative
-from oddshot.methods.contract import LabelledRows, Method, Score
+from oddshot.methods.contract import LabelledRows, Method, Score, ScoredContext
 from oddshot.methods.eigen import Eigen, EigenConfig
 from oddshot.methods.hyperparameters import require_at_least
 from oddshot.methods.scores import Distance
@@ -80,6 +80,12 @@ class RelativeScore(Score):
     def span(self, support: LabelledRows) -> tuple[Tensor, Tensor]:
         """As for every method, of the rows that others are related to."""
         return super().span(LabelledRows(*(_thinned(part) for part in support)))
+
+    def scored_context(self) -> ScoredContext:
+        """All rows by leave-one-out."""
+        context, scores = self.describe.context, self.distance(self.describe.describe_context())
+        n_unlabelled = context.rows.shape[2] - context.n_labelled
+        return ScoredContext(context.rows, scores, context.n_anomaly, n_unlabelled)
 
     def compiled(self) -> CompiledRelative:
         """Rows are described and scored transposed."""

@@ -47,11 +47,24 @@ class Describer:
     def describe_support(self) -> Tensor:
         """Descriptions of the labelled rows by leave-one-out, anomalies first: [R, T, K, D]."""
         context = self.context
-        view, n = context.support_leave_one_out, context.n_labelled
-        columns = self._pooled(view, self.curves.leave_one_out_offset, self._leave_one_out_weights)
-        pairs = self._pairs(view, 1 - context.identity[:n, :n])
-        task = context.task_features(context.has_anomaly_left)
-        return torch.cat([*pairs, columns, view.standardised_row_features(), task], dim=2).mT
+        return self._leave_one_out(context.support_leave_one_out, self._leave_one_out_weights)
+
+    def describe_context(self) -> Tensor:
+        """Descriptions of all context rows by leave-one-out, anomalies, normal rows, unlabelled rows: [R, T, L, D]."""
+        weights, n_rows = self._leave_one_out_weights, self.context.rows.shape[2]
+        if weights.shape[-1] > 1:  # unlabelled rows are related to all anomalies, as normal ones are
+            n_more = n_rows - self.context.n_labelled
+            weights = torch.cat([weights, self._weights.expand(-1, -1, -1, -1, n_more)], dim=-1)
+        return self._leave_one_out(self.context.leave_one_out, weights)
+
+    def _leave_one_out(self, view: RowView, weights: Tensor) -> Tensor:
+        """Descriptions of the first context rows, each related to all others: [R, T, N, D]."""
+        context, n_rows = self.context, view.x.shape[-1]
+        others = 1 - context.identity[: context.n_labelled, :n_rows]
+        columns = self._pooled(view, self.curves.offset_of_others(n_rows), weights)
+        has_anomaly = (others[: context.n_anomaly].sum(0) > 0).to(others.dtype)
+        parts = [*self._pairs(view, others), columns, view.standardised_row_features()]
+        return torch.cat([*parts, context.task_features(has_anomaly)], dim=2).mT
 
     @property
     def widest(self) -> int:
@@ -67,7 +80,7 @@ class Describer:
 
     @cached_property
     def task_features(self) -> Tensor:
-        """Of the tasks, for rows that are related to all anomalies: [R, T, 4, 1]."""
+        """Of the tasks, for rows that are related to all anomalies: [R, T, 5, 1]."""
         return self.context.task_features(self.context.rows.new_full((1,), float(self.context.n_anomaly > 0)))
 
     @cached_property

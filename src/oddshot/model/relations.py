@@ -18,7 +18,8 @@ ROUNDING_SHARE = 1e-6  # a squared distance below this share of the squares it w
 MIN_BANDWIDTH = 1e-3
 MIN_RATIO_DISTANCE = 1e-3  # added to the distance to the nearest anomaly before it divides another distance
 MIN_FEATURE_SPREAD = 0.05
-N_PAIR_FEATURES, N_ROW_FEATURES, N_TASK_FEATURES = 10, 10, 4  # of a pair of rows, of a row (each twice), of a task
+N_PAIR_FEATURES, N_ROW_FEATURES, N_TASK_FEATURES = 10, 11, 5  # of a pair of rows, of a row (each twice), of a task
+N_NEIGHBOURS = 10  # background rows whose mean distance is a feature
 
 
 def signed_log1p(x: Tensor) -> Tensor:
@@ -108,11 +109,6 @@ class TaskContext:
         return torch.eye(self.rows.shape[2], device=self.rows.device, dtype=self.rows.dtype)
 
     @cached_property
-    def has_anomaly_left(self) -> Tensor:
-        """[K], 1 for labelled rows for which leave-one-out still leaves an anomaly."""
-        return ((1 - self.identity[: self.n_anomaly, : self.n_labelled]).sum(0) > 0).to(self.rows.dtype)
-
-    @cached_property
     def leave_one_out(self) -> "LeaveOneOutView":
         """All rows of the tasks, each related to the others."""
         return LeaveOneOutView(self, self.rows.mT.contiguous())
@@ -166,18 +162,20 @@ class TaskContext:
 
     @cached_property
     def background_features(self) -> tuple[Tensor, Tensor]:
-        """Mean and standard deviation of the background's own row features by leave-one-out: [R, T, 10, 1] each."""
+        """Mean and standard deviation of the background's own row features by leave-one-out: [R, T, 11, 1] each."""
         features = signed_log1p(self.leave_one_out.row_features[..., self.n_anomaly :])
         variance, mean = torch.var_mean(features, dim=-1, correction=0, keepdim=True)
         return mean, (variance + MIN_FEATURE_SPREAD**2).sqrt()
 
     def task_features(self, has_anomaly: Tensor) -> Tensor:
         """What is the same for all rows: log numbers of background rows and columns, the share of anomalies among the
-        labelled rows, and whether a row is related to any anomaly. has_anomaly: [N] -> [R, T, 4, N]."""
+        labelled rows, whether a row is related to any anomaly, and the log number of normal rows.
+        has_anomaly: [N] -> [R, T, 5, N]."""
         n_columns = (self.n_columns.log() / 5).expand(-1, -1, len(has_anomaly))
         log_size = torch.full_like(n_columns, self.log_size)
         share = torch.full_like(n_columns, self.n_anomaly / self.n_labelled)
-        return torch.stack([log_size, n_columns, share, has_anomaly.expand_as(n_columns)], dim=2)
+        log_normal = torch.full_like(n_columns, math.log(self.normal.shape[2]) / 5)
+        return torch.stack([log_size, n_columns, share, has_anomaly.expand_as(n_columns), log_normal], dim=2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -263,7 +261,7 @@ class RowView(ABC):
 
     @cached_property
     def row_features(self) -> Tensor:
-        """[R, T, 10, N]: distance to the nearest normal row and mean distance to all of them; distance to the nearest
+        """[R, T, 11, N]: distance to the nearest normal row and mean distance to all of them; distance to the nearest
         anomaly and the ratio of the two; lengths; length along the anomaly direction; distances to the background."""
         normal = slice(self.context.n_anomaly, self.context.n_labelled)
         distances = self.support_distances[:, :, normal]
@@ -278,7 +276,7 @@ class RowView(ABC):
         return torch.stack([*features, *self._background_distances()], dim=2)
 
     def standardised_row_features(self) -> Tensor:
-        """Row features on a log scale, and the same standardised by those of the background: [R, T, 20, N].
+        """Row features on a log scale, and the same standardised by those of the background: [R, T, 22, N].
 
         A single background row tells nothing of their spread: the standardised ones are then 0.
         """
@@ -297,9 +295,10 @@ class RowView(ABC):
         return nearest, self._where_any(nearest_normal / (nearest + MIN_RATIO_DISTANCE), rows)
 
     def _background_distances(self) -> list[Tensor]:
-        """Distance to the nearest background row and two soft minima of the distances to all, in bandwidths.
+        """Distance to the nearest background row, two soft minima of the distances to all, and the mean distance to the
+        N_NEIGHBOURS nearest, in bandwidths. All are 0 without other rows.
 
-        Soft minima: −log of the mean of exp(−d/h), and a quarter of the same for 4d. All are 0 without other rows.
+        Soft minima: −log of the mean of exp(−d/h), and a quarter of the same for 4d.
         """
         rows, bandwidth = slice(self.context.n_anomaly, None), self.context.bandwidth
         distance = self.squared_distances[:, :, rows].sqrt()
@@ -310,7 +309,13 @@ class RowView(ABC):
         for part, power in ((closeness, 1), (closeness.square().square(), 4)):
             mean = part.sum(2).clamp_min(MIN_SQUARE) / _at_least_one(self.count(rows))
             soft.append(self._where_any(nearest - mean.log() / power, rows))
-        return [nearest, *soft]
+        return [nearest, *soft, self._where_any(self._neighbour_distance(distance, rows) / bandwidth, rows)]
+
+    def _neighbour_distance(self, distance: Tensor, rows: slice) -> Tensor:
+        """Mean distance to the N_NEIGHBOURS nearest of these context rows: [R, T, ., N] -> [R, T, N]."""
+        if distance.shape[2] <= N_NEIGHBOURS:
+            return self.mean(distance, rows)
+        return self.masked(distance, rows, math.inf).topk(N_NEIGHBOURS, 2, largest=False, sorted=False).values.mean(2)
 
 
 @dataclass(frozen=True, eq=False)

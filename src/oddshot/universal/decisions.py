@@ -15,7 +15,7 @@ from oddshot.universal.prior import Prior
 
 MAX_WIDTHS = (6, 24, 60)  # of the tasks, in columns
 N_TASKS = 60  # for each width and size of support; with 12 the results were noisy
-SUPPORT_NORMAL, SUPPORT_ANOMALY, UNLABELLED = (3, 5, 10, 20), (0, 1, 3), (0, 30, 200)  # numbers of rows
+SUPPORT_NORMAL, SUPPORT_ANOMALY, UNLABELLED = (1, 2, 3, 5, 10, 20, 40), (0, 1, 4), (0, 30, 200)  # numbers of rows
 
 
 def learn_universal_decisions(method: Relative, seed: int) -> tuple[Calibration, Familiarity | None]:
@@ -32,5 +32,5 @@ def draw_synthetic(method: Relative, generator: torch.Generator) -> list[HeldOut
         MAX_WIDTHS, SUPPORT_NORMAL, SUPPORT_ANOMALY, UNLABELLED
     ):
         episodes = Prior(width, generator).episodes(N_TASKS, normal, anomaly, unlabelled, population_scaled_share=0.0)
-        out.append(score_held_out(method, *episodes))
+        out.append(score_held_out(method, episodes.support, episodes.query, episodes.unlabelled))
     return out

@@ -1,6 +1,7 @@
 """The distribution of synthetic tasks that the universal model is trained on; no real table is behind them."""
 
 import math
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -11,7 +12,10 @@ MAX_LATENT_DIMS, MAX_CLUSTERS = 12, 6  # of one task
 N_HIDDEN_UNITS = 24  # of the random network that maps latent rows to columns
 MAX_ABS_Z_SCORE = 30.0  # larger z-scored values are clipped
 N_QUERY_NORMAL, N_QUERY_ANOMALY = 24, 12  # rows on which an adapted task is evaluated, in training and calibration
-POPULATION_SCALED_SHARE = 0.5  # of the tasks: these are z-scored with the statistics of all of their rows
+POPULATION_SCALED_SHARE = 0.1  # of the tasks: these are z-scored with the statistics of all of their rows
+MAX_CONTAMINATION = 0.35  # share of anomalies among the unlabelled rows of a task
+CONTAMINATED_SHARE = 0.85  # of the tasks: these have anomalies among their unlabelled rows
+FAULT_CLUSTER_SHARE = 0.1  # of the tasks: their anomalies are repetitions of one fault, close to each other
 
 # How the anomalies of a task differ from its normal rows, with relative frequencies.
 ANOMALY_KINDS = {
@@ -37,6 +41,16 @@ TRANSFORMED_SHARE = 0.7  # of the tasks: in these, columns are transformed
 SAME_TRANSFORMATION_SHARE = 0.3  # of the tasks: one transformation, all equally likely, for all columns
 
 
+class SyntheticEpisodes(NamedTuple):
+    """Episodes of T tasks, z-scored: support and query; unlabelled rows [1, T, u, M], or None if there are none, and
+    which of them are anomalies, [T, u]."""
+
+    support: LabelledRows
+    query: LabelledRows
+    unlabelled: Tensor | None
+    is_anomaly: Tensor
+
+
 class Prior:
     """Draws tasks with at most `width` columns.
 
@@ -55,8 +69,8 @@ class Prior:
         n_query_normal: int = N_QUERY_NORMAL,
         n_query_anomaly: int = N_QUERY_ANOMALY,
         population_scaled_share: float = POPULATION_SCALED_SHARE,
-    ) -> tuple[LabelledRows, LabelledRows, Tensor | None]:
-        """Support, query and unlabelled rows (None if there are none) of new tasks, z-scored: [1, T, n, M] each.
+    ) -> SyntheticEpisodes:
+        """Episodes of new tasks.
 
         population_scaled_share: the share of the tasks that are z-scored with the statistics of all of their rows; the
         others use those of support and unlabelled rows only, as the detector does.
@@ -68,7 +82,7 @@ class Prior:
         last_normal, last_anomaly = n_normal + n_query_normal, n_anomaly + n_query_anomaly
         support = LabelledRows(normals[:, :n_normal], anomalies[:, :n_anomaly])
         query = LabelledRows(normals[:, n_normal:last_normal], anomalies[:, n_anomaly:last_anomaly])
-        unlabelled = self._contaminated(normals[:, last_normal:], anomalies[:, last_anomaly:])
+        unlabelled, is_anomaly = self._contaminated(normals[:, last_normal:], anomalies[:, last_anomaly:])
         given = torch.cat([*support, unlabelled], dim=1)
         population = torch.cat([normals, anomalies[:, : max(1, anomalies.shape[1] // 4)]], dim=1)
         mean, spread = self._scale(given, population, population_scaled_share)
@@ -78,7 +92,7 @@ class Prior:
             return (z_scores * column_exists).unsqueeze(0)
 
         support, query = (LabelledRows(*(scaled(rows) for rows in part)) for part in (support, query))
-        return support, query, scaled(unlabelled) if n_unlabelled else None
+        return SyntheticEpisodes(support, query, scaled(unlabelled) if n_unlabelled else None, is_anomaly)
 
     def tasks(self, n_tasks: int, n_normal: int, n_anomaly: int) -> tuple[Tensor, Tensor, Tensor]:
         """Normal rows [T, n, M] and anomalies [T, a, M], not scaled, and 1 where a column exists, else 0: [T, 1, M]."""
@@ -95,7 +109,7 @@ class Prior:
         noise = torch.exp(0.8 * self._normal(T, 1, M) + 0.7 * self._normal(T, 1, 1) - 1.5)
         x = x / spread + noise * self._normal(*x.shape)
         normal, anomaly = x[:, :n_normal], x[:, n_normal:]
-        anomaly = self._with_column_anomalies(kind, normal, anomaly, width)
+        anomaly = self._with_fault_clusters(self._with_column_anomalies(kind, normal, anomaly, width))
         x = self._transformed(torch.cat([normal, anomaly], dim=1)) * column_exists
         return x[:, :n_normal], x[:, n_normal:], column_exists
 
@@ -174,6 +188,13 @@ class Prior:
         }
         return _select_by_name(kind, ANOMALY_KINDS, by_kind, anomaly)
 
+    def _with_fault_clusters(self, anomaly: Tensor) -> Tensor:
+        """The anomalies [T, a, M], in some tasks drawn towards the first of them: repetitions of one fault."""
+        T = len(anomaly)
+        is_cluster = self._random(T, 1, 1) < FAULT_CLUSTER_SHARE
+        spread = torch.exp(self._uniform(math.log(0.03), math.log(0.6), T, 1, 1))
+        return torch.where(is_cluster, anomaly[:, :1] + spread * (anomaly - anomaly[:, :1]), anomaly)
+
     def _of_another_class(self, anomaly: Tensor) -> Tensor:
         """Rows [T, a, M] with another mean and spread in all columns or in some; in some tasks not in all rows."""
         T, a, M = anomaly.shape
@@ -205,13 +226,14 @@ class Prior:
         }
         return _select_by_name(chosen, COLUMN_TRANSFORMATIONS, by_transformation, x)
 
-    def _contaminated(self, normal: Tensor, anomaly: Tensor) -> Tensor:
-        """Unlabelled rows [T, u, M]: the normal rows [T, u, M], up to 30 % of them replaced by anomalies."""
+    def _contaminated(self, normal: Tensor, anomaly: Tensor) -> tuple[Tensor, Tensor]:
+        """Unlabelled rows [T, u, M], normal ones of which a share is replaced by anomalies, and which are: [T, u]."""
         T, u = normal.shape[:2]
-        k = min(u, anomaly.shape[1])
-        share = 0.3 * self._random(T, 1, 1) * (self._random(T, 1, 1) < 0.8)
-        is_replaced = self._random(T, k, 1) < (2 * share).clamp_max(0.9)  # only the first half of the rows may be
-        return torch.cat([torch.where(is_replaced, anomaly[:, :k], normal[:, :k]), normal[:, k:]], dim=1)
+        k = min(u, anomaly.shape[1])  # only the first rows may be replaced, so these are so much more often
+        share = MAX_CONTAMINATION * self._random(T, 1) * (self._random(T, 1) < CONTAMINATED_SHARE)
+        is_anomaly = self._random(T, k) < (share * (u / max(k, 1))).clamp_max(0.95)
+        rows = torch.where(is_anomaly.unsqueeze(-1), anomaly[:, :k], normal[:, :k])
+        return torch.cat([rows, normal[:, k:]], dim=1), torch.nn.functional.pad(is_anomaly, (0, u - k))
 
     def _scale(self, given: Tensor, population: Tensor, population_scaled_share: float) -> tuple[Tensor, Tensor]:
         """Mean and spread to z-score each task with, [T, 1, M] each: those of the rows given, or of all rows."""

@@ -11,15 +11,18 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from oddshot.methods.contract import LabelledRows
+from oddshot.methods.contract import minus_smooth_auc
 from oddshot.methods.relative import Relative, RelativeConfig
 from oddshot.storage.model_file import DEFAULT_THRESHOLD, Model
 from oddshot.universal.decisions import learn_universal_decisions
-from oddshot.universal.prior import Prior
+from oddshot.universal.prior import Prior, SyntheticEpisodes
 
-MAX_WIDTHS = (6, 12, 24, 48, 100)  # of the tasks of a step, in columns
-# Numbers of rows of a task, all values equally likely.
-SUPPORT_NORMAL, SUPPORT_ANOMALY, UNLABELLED = (5, 5, 5, 3, 8, 15), (0, 1, 1, 1, 1, 2, 4), (0, 0, 0, 50, 200, 200)
+MAX_WIDTHS = (3, 6, 12, 24, 48, 100, 200)  # of the tasks of a step, in columns
+# Numbers of rows of a task, all values equally likely: from a single normal row to what a table's owner ends with.
+SUPPORT_NORMAL = (1, 1, 2, 2, 3, 5, 5, 5, 8, 15, 30, 60)
+SUPPORT_ANOMALY = (0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 4, 8, 16)
+UNLABELLED = (0, 0, 0, 50, 200, 200, 400, 800)
+MANY_UNLABELLED = 300  # steps with more unlabelled rows have half as many tasks
 METHOD_CONFIG = RelativeConfig(dropout=0.0, marks=0)  # without marks it takes tables of any width
 N_WARM_UP_STEPS = 100  # over which the learning rate rises
 
@@ -30,13 +33,15 @@ PriorFactory = Callable[[int, torch.Generator], Prior]
 class UniversalConfig:
     """Training settings, chosen on the validation tables named in docs/universal.md.
 
-    tasks: number of tasks of a step with at most 24 columns; wider steps have fewer.
+    tasks: number of tasks of a step with at most 24 columns; wider steps have fewer. context_share: the weight of the
+    AUC of the unlabelled rows, each hidden from itself, against that of the queries.
     """
 
-    steps: int = 1000
+    steps: int = 2400
     tasks: int = 128
     learning_rate: float = 1e-3
     weight_decay: float = 1e-4
+    context_share: float = 0.5
     seed: int = 0
 
 
@@ -58,20 +63,38 @@ def train_universal(
     model.initialise([torch.Generator().manual_seed(config.seed)])
     model.to(device).eval()
     generator = torch.Generator(device).manual_seed(config.seed + 1)
-    support, query, _ = Prior(48, generator).episodes(64, 5, 1, 0)
-    model.fix_center(support, torch.cat([support.normal, query.normal], dim=2))
+    first = Prior(48, generator).episodes(64, 5, 1, 0)
+    model.fix_center(first.support, torch.cat([first.support.normal, first.query.normal], dim=2))
     optimizer = torch.optim.AdamW(model.parameters(), lr=config.learning_rate, weight_decay=config.weight_decay)
     model.train()
     for step in range(config.steps):
         for group in optimizer.param_groups:
             group["lr"] = config.learning_rate * learning_rate_factor(step, config.steps)
-        loss = model.loss(*_draw_episodes(rng, generator, config.tasks, make_prior)).sum()
+        loss = episode_loss(model, _draw_episodes(rng, generator, config.tasks, make_prior), config.context_share)
         optimizer.zero_grad()
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         on_step(step + 1, float(loss.detach()))
     return model.eval()
+
+
+def episode_loss(model: Relative, episodes: SyntheticEpisodes, context_share: float) -> Tensor:
+    """Minus the smooth AUC of the queries and, with this weight, of the unlabelled rows, each hidden from itself."""
+    score = model.adapt(episodes.support, episodes.unlabelled)
+    loss = minus_smooth_auc(score, episodes.query).mean()
+    n_unlabelled = episodes.is_anomaly.shape[1]
+    if n_unlabelled == 0 or context_share == 0:
+        return loss
+    scores = score.scored_context().scores[0, :, -n_unlabelled:]
+    pairs = (episodes.is_anomaly.unsqueeze(2) & ~episodes.is_anomaly.unsqueeze(1)).to(scores.dtype)
+    won = torch.sigmoid(scores.unsqueeze(2) - scores.unsqueeze(1))
+    n_pairs = pairs.sum((1, 2))
+    has_both = n_pairs > 0
+    if not has_both.any():
+        return loss
+    auc = ((won * pairs).sum((1, 2))[has_both] / n_pairs[has_both]).mean()
+    return (1 - context_share) * loss - context_share * auc
 
 
 def learning_rate_factor(step: int, n_steps: int) -> float:
@@ -88,11 +111,13 @@ def to_universal_model(method: Relative, config: UniversalConfig) -> Model:
 
 def _draw_episodes(
     rng: np.random.Generator, generator: torch.Generator, n_tasks: int, make_prior: PriorFactory
-) -> tuple[LabelledRows, LabelledRows, Tensor | None]:
+) -> SyntheticEpisodes:
     """Episodes of one step, of a random width and random sizes."""
     width = int(rng.choice(MAX_WIDTHS))
-    n_tasks = max(8, min(n_tasks, n_tasks * 24 // width))
     normal, anomaly, unlabelled = (int(rng.choice(sizes)) for sizes in (SUPPORT_NORMAL, SUPPORT_ANOMALY, UNLABELLED))
+    n_tasks = max(8, min(n_tasks, n_tasks * 24 // width))
+    if unlabelled > MANY_UNLABELLED:
+        n_tasks = max(8, n_tasks // 2)
     return make_prior(width, generator).episodes(n_tasks, normal, anomaly, unlabelled)
 
 

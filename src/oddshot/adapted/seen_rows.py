@@ -1,0 +1,48 @@
+"""Rows that a task was adapted with, found again among rows to score: these must not be compared with themselves."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+MAX_BLOCK_ROWS = 1 << 16  # hashed at a time
+
+EncodedRows = NDArray[np.float32]
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class SeenRows:
+    """rows: [L, M], encoded, and scores: [L], of each as if it had not been seen; sorted by `hashes` [L]."""
+
+    rows: EncodedRows
+    scores: FloatArray
+    hashes: NDArray[np.uint64]
+
+    @classmethod
+    def of(cls, rows: EncodedRows, scores: FloatArray) -> "SeenRows":
+        """From rows in any order."""
+        hashes = hash_rows(rows)
+        order = np.argsort(hashes, kind="stable")
+        return cls(rows[order], scores[order], hashes[order])
+
+    def replace_scores(self, rows: EncodedRows, scores: FloatArray) -> None:
+        """Give rows that equal a seen one the score of that one, in place. rows: [n, M], scores: [n]."""
+        if len(self.rows) == 0:
+            return
+        for start in range(0, len(rows), MAX_BLOCK_ROWS):
+            block = rows[start : start + MAX_BLOCK_ROWS]
+            hashes = hash_rows(block)
+            position = np.searchsorted(self.hashes, hashes).clip(max=len(self.hashes) - 1)
+            candidates = np.flatnonzero(self.hashes[position] == hashes)
+            found = candidates[(block[candidates] == self.rows[position[candidates]]).all(axis=1)]
+            scores[start + found] = self.scores[position[found]]
+
+
+def hash_rows(rows: EncodedRows) -> NDArray[np.uint64]:
+    """A 64-bit hash of the bits of each row: [n, M] -> [n]."""
+    rng = np.random.default_rng(0)
+    factors = rng.integers(1, 2**63, size=rows.shape[1], dtype=np.uint64) * np.uint64(2) + np.uint64(1)
+    bits = (np.ascontiguousarray(rows) + np.float32(0)).view(np.uint32)  # -0 and 0 are the same number
+    hashes: NDArray[np.uint64] = (bits.astype(np.uint64) * factors).sum(axis=1, dtype=np.uint64)
+    return hashes
