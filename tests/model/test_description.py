@@ -38,7 +38,7 @@ D = FIGURES.stop + 4
 def describer(relations, seed=0):
     """Random networks, the same whatever the tasks are."""
     replicas = relations.normal.shape[0]
-    shapes = [10, PAIR], [7, COLUMN, COLUMN], [3, 6, HEADS]
+    shapes = [10, PAIR], [7, COLUMN + 1, COLUMN], [3, 6, HEADS]
     networks = [Network(shape, replicas=replicas).double() for shape in shapes]
     for k, network in enumerate(networks):
         network.initialise([torch.Generator().manual_seed(seed + 10 * k + r) for r in range(replicas)])
@@ -276,3 +276,20 @@ def test_tasks_and_replicas_do_not_see_each_other():
         torch.testing.assert_close(alone.describe_support(), support[:, t : t + 1])
     first = describer(changed(relations, lambda rows: rows[:1]))  # seeds of replicas count from the first
     torch.testing.assert_close(first(x[:1]), described[:1])
+
+
+@pytest.mark.parametrize(
+    ("n", "a", "u", "M", "widest"),
+    [
+        (5, 2, 0, 4, 7 * 7),  # features of pairs with the labelled rows
+        (2, 1, 3, 30, 4 * 30),  # what is computed of every column
+        (2, 1, 90, 4, 93),  # distances from all rows
+    ],
+)
+def test_the_most_numbers_held_for_a_row(n, a, u, M, widest):
+    assert one_task(n, a, u, M).widest == widest
+
+
+def test_the_most_numbers_held_for_a_row_may_be_those_of_the_pair_network():
+    describe = one_task(5, 2, 0, 4)
+    assert dataclasses.replace(describe, pair=Network([10, 30, 9])).widest == 9 * 7

@@ -225,3 +225,11 @@ def test_soft_minima_leave_out_the_row_itself_and_weigh_the_nearest_most():
 def test_queries_beyond_the_largest_are_taken_as_it():
     relations, x = make(), draw(1, 2, 3, 4, 4).sign() * 1e9
     assert_same(descriptions(relations, x * 1e21), descriptions(relations, x))
+
+
+def test_padding_is_a_column_that_is_zero_in_all_rows():
+    rows = torch.tensor([[0.0, 1.0, 0.0], [0.0, 2.0, 0.0], [0.0, 0.0, 5.0]], dtype=torch.float64)[None, None]
+    relations = TaskContext(rows[:, :, :2], rows[:, :, 2:])
+    assert relations.column_mask.tolist() == [[[0.0, 1.0, 1.0]]]
+    assert relations.n_columns.tolist() == [[[2.0]]]
+    assert TaskContext(0 * rows, 0 * rows).n_columns.tolist() == [[[1.0]]]
