@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
-.PHONY: demo test lint bench bench-memory bench-service bench-app packages clean
+.PHONY: demo test lint mutation bench bench-memory bench-service bench-app packages clean
 
 demo: $(VENV)/.installed  ## train and score on data that ships with scikit-learn
 	$(BIN)/oddshot demo
@@ -16,6 +16,9 @@ lint: $(VENV)/.installed
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+mutation: $(VENV)/.installed  ## how many of 600 small errors made on purpose the tests notice; ten minutes
+	$(ONE_THREAD) $(BIN)/python -m tests.mutation --sample 600 --seed 0
 
 bench: $(VENV)/.installed  ## speed, as ratios measured in one run
 	$(ONE_THREAD) $(BIN)/python -m benchmarks

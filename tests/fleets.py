@@ -1,5 +1,6 @@
 """Small fleets of labelled tasks and small models of them, for tests."""
 
+import dataclasses
 from functools import cache
 
 import numpy as np
@@ -46,5 +47,6 @@ def fleet(make=numbers, n_tasks=6, **settings):
 @cache
 def small_model(method="eigen", make=numbers) -> Model:
     """Trained for two epochs: enough for its weights, its encoding and its threshold to be its own."""
-    settings = {"units": 16} if hasattr(find_method(method).config_type, "units") else {}
+    known = {field.name for field in dataclasses.fields(find_method(method).config_type)}
+    settings = {"units": 16} if "units" in known else {}
     return meta_train(fleet(make), method=method, sizes=SIZES, training=SHORT, device="cpu", **settings)

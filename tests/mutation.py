@@ -233,7 +233,7 @@ class MutationRun:
         with tempfile.TemporaryDirectory() as folder:
             process = self.fork(write_baseline, items, Path(folder) / "baseline.json")
             if os.waitpid(process, 0)[1] != 0:
-                pytest.exit("a test fails without any mutant", returncode=2)
+                pytest.exit("a test fails without any mutant; run pytest to see which", returncode=2)
             stored = json.loads((Path(folder) / "baseline.json").read_text())
         return {name: Baseline(seconds, set(calls)) for name, (seconds, calls) in stored.items()}
 
@@ -262,6 +262,9 @@ class MutationRun:
 def write_baseline(items: list[pytest.Item], path: Path) -> bool:
     """Run each test and write how long it takes and what it calls; whether all pass."""
     modules = {str(SOURCE / f"{module}.py"): module for module in all_modules()}
+    for module in modules.values():  # so that replacing the code alone makes no test fail
+        tree = ast.parse((SOURCE / f"{module}.py").read_text())
+        apply(Mutant(module, tree, "", 0, "nothing", tree, "body", tree.body))
     stored = {}
     for item in items:
         calls: set[str] = set()

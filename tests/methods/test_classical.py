@@ -86,9 +86,10 @@ def test_one_class_methods_do_not_look_at_anomalies(name):
 
 
 @pytest.mark.parametrize("name", ["if", "rf", "catboost"])
-def test_another_seed_draws_another_forest(name):
+def test_a_seed_gives_its_own_forest_every_time(name):
     support, query = random_rows(5, 1, 1), random_rows(6, 1, 1).joined()
-    one, other = (METHODS[name](4, small_config(name, seed=seed)).adapt(support)(query) for seed in (0, 1))
+    one, again, other = (METHODS[name](4, small_config(name, seed=seed)).adapt(support)(query) for seed in (0, 0, 1))
+    assert torch.equal(one, again)
     assert not torch.equal(one, other)
 
 

@@ -167,11 +167,12 @@ class TestEveryForm:
         assert torch.autograd.gradcheck(loss, parameters, atol=1e-6)
 
     @pytest.mark.parametrize("size", [1e-12, 1.0, 1e12])
-    def test_scores_stay_finite_in_float32(self, kind, size):
-        method = build(kind).float()
-        support, query = (LabelledRows(*(part.float() * size for part in random_rows(s))) for s in (21, 22))
-        scores = method.adapt(support)(query.joined())
-        assert torch.isfinite(scores).all()
+    def test_scores_in_float32_are_those_in_float64(self, kind, size):
+        support, query = (LabelledRows(*(part * size for part in random_rows(s))) for s in (21, 22))
+        expected = build(kind).adapt(support)(query.joined())
+        in_float32 = [LabelledRows(*(part.float() for part in rows)) for rows in (support, query)]
+        scores = build(kind).float().adapt(in_float32[0])(in_float32[1].joined())
+        torch.testing.assert_close(scores, expected, rtol=0, atol=0.02 * float(expected.detach().abs().max()))
 
     def test_degenerate_supports_stay_finite(self, kind):
         method, query = build(kind), random_rows(23).joined()
@@ -186,7 +187,7 @@ class TestEveryForm:
         ):
             loss = method.loss(support, LabelledRows(query[:, :, :5], query[:, :, 5:]))
             gradients = torch.autograd.grad(loss.sum(), list(method.parameters()))
-            assert torch.isfinite(loss).all()
+            assert ((loss >= -1) & (loss <= 0)).all()  # minus an AUC
             assert all(torch.isfinite(gradient).all() for gradient in gradients)
 
 

@@ -125,4 +125,7 @@ def test_mistakes_are_told():
 
 
 def test_members_can_start_from_the_model_that_ships():
-    assert isinstance(learn(start=load_universal(), members=2).method, Ensemble)
+    ensemble = learn(start=load_universal(), members=2).method
+    assert isinstance(ensemble, Ensemble)
+    for member in ensemble.members:  # the centre is fixed before the first training
+        torch.testing.assert_close(member.center, load_universal().method.center, rtol=0, atol=0)

@@ -110,13 +110,6 @@ def golden_scores():
 
 
 @torch.no_grad()
-def test_unlabelled_rows_change_scores():
-    method, support, query = build("relative"), random_rows(1), random_rows(2).joined()
-    scores = [method.adapt(support, unlabelled)(query) for unlabelled in (None, random_unlabelled(3, 9))]
-    assert not torch.allclose(*scores)
-
-
-@torch.no_grad()
 @pytest.mark.parametrize("u", [1, 8])
 def test_without_marks_order_of_columns_and_of_rows_does_not_matter(u):
     method, support, query = build("relative", marks=0), random_rows(1), random_rows(2).joined()
@@ -144,9 +137,11 @@ def test_a_columns_marks_tell_it_from_others():
 def test_without_marks_one_set_of_weights_scores_tables_of_any_width(M):
     method, support, query = build("relative", marks=0), random_rows(1, M=M), random_rows(2, M=M)
     score = method.adapt(support)
+    rows = (part[1, 2].numpy() for part in (*support, query.normal[:, :, :0], query.joined()))
+    np.testing.assert_allclose(score(query.joined())[1, 2], loop_scores(method, 1, *rows), rtol=1e-6, atol=1e-9)
     low, high = score.span(support)
-    assert torch.isfinite(score(query.joined())).all()
-    assert low.shape == high.shape == (2, 3)
+    torch.testing.assert_close(low, score(support.normal).mean(-1))
+    torch.testing.assert_close(high, score(support.anomaly).mean(-1))
 
 
 @torch.no_grad()
@@ -222,26 +217,34 @@ def degenerate_supports():
 @torch.no_grad()
 @pytest.mark.parametrize("u", [0, 1, 2])
 @pytest.mark.parametrize("name", degenerate_supports())
-def test_degenerate_supports_stay_finite_in_float32(name, u):
-    method, query = build("relative").float(), random_rows(6).joined()
-    support = LabelledRows(*(part.float() for part in degenerate_supports()[name]))
-    unlabelled = random_unlabelled(7, u).float() if u else None
-    score = method.adapt(support, unlabelled)
-    for size in (0.0, 1.0, 1e12, 1e30):
-        assert torch.isfinite(score((query * size).float())).all(), size
-    assert torch.isfinite(score.describe(support.joined())).all()
+def test_degenerate_supports_score_in_float32_as_in_float64(name, u):
+    support, query, unlabelled = degenerate_supports()[name], random_rows(6).joined(), random_unlabelled(7, u)
+    in_float32 = LabelledRows(*(part.float() for part in support))
+    score = build("relative").float().adapt(in_float32, unlabelled.float() if u else None)
+    reference = build("relative").adapt(support, unlabelled if u else None)
+    assert_close_for_rows_of_any_size(score, reference, query)
+    assert torch.isfinite(score.describe(in_float32.joined())).all()
     assert torch.isfinite(score.describe.describe_support()).all()
+
+
+def assert_close_for_rows_of_any_size(score, reference, query):
+    """In float32, values near the largest ones cost digits: within a fifth of the largest score."""
+    for size in (0.0, 1.0, 1e12, 1e30):
+        expected = reference(query * size)
+        found = score((query * size).float())
+        torch.testing.assert_close(found, expected, rtol=0, atol=0.2 * float(expected.abs().max()))
 
 
 @torch.no_grad()
 @pytest.mark.parametrize("u", [0, 1, 2])
 @pytest.mark.parametrize("name", degenerate_supports())
-def test_degenerate_supports_stay_finite_in_float32_for_many_rows(name, u):
-    method, query = build("relative", replicas=1).float(), random_rows(6, 1, 1, n_normal=N_KNOTS).joined()
-    support = LabelledRows(*(part[:1, :1].float() for part in degenerate_supports()[name]))
-    score = method.adapt(support, random_unlabelled(7, u, 1, 1).float() if u else None)
-    for size in (0.0, 1.0, 1e12, 1e30):
-        assert torch.isfinite(score((query * size).float())).all(), size
+def test_degenerate_supports_score_in_float32_as_in_float64_for_many_rows(name, u):
+    support, query = pick(degenerate_supports()[name], slice(1), slice(1)), random_rows(6, 1, 1, n_normal=N_KNOTS)
+    unlabelled = random_unlabelled(7, u, 1, 1)
+    in_float32 = LabelledRows(*(part.float() for part in support))
+    score = build("relative", replicas=1).float().adapt(in_float32, unlabelled.float() if u else None)
+    reference = build("relative", replicas=1).adapt(support, unlabelled if u else None)
+    assert_close_for_rows_of_any_size(score, reference, query.joined())
 
 
 @pytest.mark.parametrize("name", degenerate_supports())

@@ -4,7 +4,14 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oddshot.model.projection import fit_normal_projection, fit_projection, solve_S_N, top_eigenvector
+from oddshot.model.projection import (
+    fit_normal_projection,
+    fit_projection,
+    solve_regularised,
+    solve_S_N,
+    to_unit_length,
+    top_eigenvector,
+)
 from tests import references
 
 N_ANOMALY = (1, 2, 5)
@@ -149,8 +156,9 @@ def test_solution_is_the_largest_quotient_and_permutation_free(seed, n_normal, n
     assert float(quotient(shuffled)) == pytest.approx(float(best), rel=1e-6)
 
 
-def test_batches_equal_single_tasks():
-    normal, anomaly = draw(10, 5, 3, 7, tasks=(2, 4))
+@pytest.mark.parametrize("n_anomaly", [1, 3, 9])
+def test_batches_equal_single_tasks(n_anomaly):
+    normal, anomaly = draw(10, 5, n_anomaly, 7, tasks=(2, 4))
     eta = torch.tensor([[0.1], [3.0]])
     together = fit_projection(normal, anomaly, eta)
     for r in range(2):
@@ -192,3 +200,22 @@ def test_float32_in_float32_range_stays_finite():
     for size in (1e-15, 1.0, 1e15):
         normal, anomaly = (rows.float() * size for rows in draw(16, 5, 2, 64))
         assert torch.isfinite(fit_projection(normal, anomaly, torch.tensor(1e-4))).all()
+
+
+def test_unit_length_keeps_the_direction_and_leaves_zero_where_it_is():
+    w = torch.tensor([[3.0, 4.0], [0.0, 0.0], [0.0, -1e-3]], dtype=torch.float64, requires_grad=True)
+    ours = to_unit_length(w)
+    torch.testing.assert_close(ours, torch.tensor([[0.6, 0.8], [0.0, 0.0], [0.0, -1.0]], dtype=torch.float64))
+    torch.testing.assert_close(to_unit_length(w[None, :, None]), ours[None, :, None])
+    ours.sum().backward()
+    assert torch.isfinite(w.grad).all()
+
+
+def test_a_ridge_lost_in_rounding_is_replaced_by_a_trace_of_the_matrix():
+    gram = torch.full((2, 3, 3), 1e20, dtype=torch.float64)  # of equal rows; a ridge of 1e-4 is rounded away
+    gram[1] = torch.eye(3)
+    eta, b = torch.tensor([1e-4, 0.5], dtype=torch.float64), draw(17, 3, 2, 2)[0].expand(2, 3, 2)
+    ours = solve_regularised(gram, eta, b)
+    expected = (b[0] - b[0].mean(0)) / (1e-14 * 3e20)  # Sherman and Morrison's formula, where the matrix is huge
+    torch.testing.assert_close(ours[0], expected, rtol=0, atol=0.05 * float(expected.abs().max()))
+    torch.testing.assert_close(ours[1], b[1] / 1.5, rtol=1e-9, atol=0)

@@ -228,3 +228,21 @@ def test_soft_minima_leave_out_the_row_itself_and_weigh_the_nearest_most():
 def test_queries_beyond_the_largest_are_taken_as_it():
     relations, x = make(), draw(1, 2, 3, 4, 4).sign() * 1e9
     assert_same(descriptions(relations, x * 1e21), descriptions(relations, x))
+
+
+def test_padding_is_a_column_that_is_zero_in_all_rows():
+    rows = torch.tensor([[0.0, 1.0, 0.0], [0.0, 2.0, 0.0], [0.0, 0.0, 5.0]], dtype=torch.float64)[None, None]
+    relations = TaskContext(rows[:, :, :2], rows[:, :, 2:])
+    assert relations.column_mask.tolist() == [[[0.0, 1.0, 1.0]]]
+    assert relations.n_columns.tolist() == [[[2.0]]]
+    assert TaskContext(0 * rows, 0 * rows).n_columns.tolist() == [[[1.0]]]
+
+
+@pytest.mark.parametrize("size", [1e2, 1e4, 1e6])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_equal_rows_are_no_distance_apart_however_large_their_numbers(size, dtype):
+    rows = (size * draw(3, 1, 1, 6, 5)).to(dtype)
+    relations = TaskContext(rows[:, :, :4], rows[:, :, 4:])
+    ours = relations.query(relations.rows).squared_distances[0, 0]
+    expected = (relations.rows[0, 0, :, None] - relations.rows[0, 0]).square().mean(-1) + 1e-6
+    torch.testing.assert_close(ours, expected, rtol=1e-4, atol=0)

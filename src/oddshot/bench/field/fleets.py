@@ -60,7 +60,7 @@ def load_fleets(data_dir: str | None, cache_dir: str | None = None) -> list[Flee
 def fleet_situations(fleets: Sequence[Fleet]) -> list[tuple[Situation, Fleet]]:
     """Every fleet at every size that it has tasks for; 5 normal rows and 1 anomaly of a target are labelled."""
     return [
-        (Situation("fleets", fleet.source, f"{n} tasks", 5, 1, n_training_tasks=n), fleet)
+        (Situation("fleets", fleet.source, f"{n} task{'s' * (n > 1)}", 5, 1, n_training_tasks=n), fleet)
         for fleet in fleets
         for n in FLEET_SIZES
         if n <= len(fleet.training)

@@ -143,7 +143,7 @@ def _contamination() -> list[Situation]:
 def _widths() -> list[Situation]:
     return [
         Situation(
-            "widths", f"{n} unlabelled" if n else "", f"{width} columns", 5, 1, n, contamination=0.05,
+            "widths", f"{n} unlabelled" if n else "", f"{width} column{'s' * (width > 1)}", 5, 1, n, contamination=0.05,
             column_kind="mixture", anomaly_kind="tenth", n_columns=width,
         )
         for n in (0, N_UNLABELLED)

@@ -51,7 +51,8 @@ def _run_jobs(jobs: Sequence[CellJob], workers: int) -> Iterator[list[CellRecord
         return
     from joblib import Parallel, delayed, parallel_config
 
-    with parallel_config(backend="loky", n_jobs=workers, inner_max_num_threads=1):
+    # Without memory maps, whose files would be left behind by a process that is killed.
+    with parallel_config(backend="loky", n_jobs=workers, inner_max_num_threads=1, max_nbytes=None):
         parallel = Parallel(return_as="generator_unordered", pre_dispatch="2*n_jobs")
         yield from parallel(delayed(_run_in_worker)(job, os.getpid()) for job in jobs)
 

@@ -1,0 +1,122 @@
+"""Chunks of rows and the threads that score them, seen by a score that notes how it is called."""
+
+import threading
+
+import numpy as np
+import pytest
+import torch
+
+from oddshot.adapted.chunks import as_tensor, score_in_chunks, single_core_threads
+from oddshot.methods.compiled import CompiledScore
+
+CPU = torch.device("cpu")
+
+
+class NotedScore(CompiledScore):
+    """The first column plus the sum; what it was called with is noted."""
+
+    def __init__(self, chunk_rows=7, runs_in_threads=True):
+        self._chunk_rows, self.runs_in_threads = chunk_rows, runs_in_threads
+        self.sizes, self.buffers, self.threads, self.gradients = [], [], set(), set()
+
+    @property
+    def chunk_rows(self):
+        return self._chunk_rows
+
+    def make_buffers(self, n):
+        self.buffers.append(n)
+        return [torch.empty(n)]
+
+    def __call__(self, x, buffers=()):
+        self.sizes.append(len(x))
+        self.threads.add((threading.current_thread().name, torch.get_num_threads()))
+        self.gradients.add(torch.is_grad_enabled())
+        assert len(buffers[0]) >= len(x)
+        return 2 * x[:, 0].double() + x[:, 1].double()
+
+
+def rows(n):
+    return np.random.default_rng(0).normal(size=(n, 2)).astype(np.float32)
+
+
+@pytest.fixture
+def four_threads():
+    before = torch.get_num_threads()
+    torch.set_num_threads(4)
+    yield
+    torch.set_num_threads(before)
+
+
+def expected(X):
+    return 2 * X[:, 0].astype(np.float64) + X[:, 1]
+
+
+@pytest.mark.parametrize(
+    ("n", "sizes"), [(0, []), (1, [1]), (6, [6]), (7, [7]), (8, [7, 1]), (14, [7, 7]), (23, [7, 7, 7, 2])]
+)
+def test_rows_are_scored_in_chunks_of_the_scores_own_length(n, sizes):
+    score, X = NotedScore(), rows(n)
+    found = score_in_chunks(score, X, CPU)
+    assert found.dtype == np.float64
+    np.testing.assert_allclose(found, expected(X))
+    assert score.sizes == sizes
+    assert score.buffers == [7]
+    assert score.gradients <= {False}
+
+
+def test_rows_that_are_not_contiguous_are_scored_too():
+    X = np.asfortranarray(rows(20))
+    np.testing.assert_allclose(score_in_chunks(NotedScore(), X[::2], CPU), expected(X[::2]))
+
+
+@pytest.mark.usefixtures("four_threads")
+def test_several_chunks_are_scored_by_threads():
+    score, X = NotedScore(), rows(700)
+    np.testing.assert_allclose(score_in_chunks(score, X, CPU), expected(X))
+    assert sorted(score.sizes) == [7] * 100
+    assert all(name != threading.main_thread().name for name, _ in score.threads)
+    assert len(score.buffers) == 25  # 100 chunks in groups of four: eight turns for each of four threads at most
+    assert score.gradients == {False}
+
+
+@pytest.mark.usefixtures("four_threads")
+@pytest.mark.parametrize(("n", "in_threads"), [(7, True), (700, False)], ids=["one chunk", "a score without threads"])
+def test_otherwise_the_thread_of_the_caller_scores_with_all_cores(n, in_threads):
+    score = NotedScore(runs_in_threads=in_threads)
+    score_in_chunks(score, rows(n), CPU)
+    assert score.threads == {(threading.main_thread().name, 4)}
+    assert len(score.buffers) == 1
+
+
+def test_with_one_core_the_thread_of_the_caller_scores():
+    before, score = torch.get_num_threads(), NotedScore()
+    torch.set_num_threads(1)
+    try:
+        score_in_chunks(score, rows(700), CPU)
+    finally:
+        torch.set_num_threads(before)
+    assert score.threads == {(threading.main_thread().name, 1)}
+
+
+@pytest.mark.usefixtures("four_threads")
+@pytest.mark.parametrize("n", [1, 3])
+def test_a_pool_has_as_many_threads_as_asked_for_and_leaves_the_caller_all_cores(n):
+    together = threading.Barrier(n)
+
+    def name(_):
+        together.wait(10)  # so that every thread of the pool takes one
+        return threading.get_ident()
+
+    with single_core_threads(n) as pool:
+        assert len(set(pool.map(name, range(n)))) == n
+        assert torch.get_num_threads() == 4
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_rows_as_a_tensor_of_one_replica_and_one_task(order):
+    X = np.array([[1, 2, 3], [4, 5, 6]], dtype=np.float32, order=order)
+    tensor = as_tensor(X, CPU)
+    assert tensor.shape == (1, 1, 2, 3)
+    assert tensor[0, 0].tolist() == X.tolist()
+    assert tensor.device == CPU
+    assert as_tensor(X, torch.device("meta")).device.type == "meta"

@@ -1,0 +1,35 @@
+import numpy as np
+import pytest
+import torch
+
+from oddshot.decisions.held_out import score_held_out
+from oddshot.methods.contract import LabelledRows
+from tests.methods.samples import build, pick, random_rows
+
+
+@pytest.mark.parametrize("name", ["eigen", "relative"])
+@pytest.mark.parametrize("with_unlabelled", [False, True])
+def test_queries_and_supports_are_scored_as_task_by_task(name, with_unlabelled):
+    method = build(name, replicas=1)
+    support, query = random_rows(1, replicas=1), random_rows(2, replicas=1, n_normal=7, n_anomaly=3)
+    unlabelled = random_rows(3, replicas=1, n_normal=6).normal if with_unlabelled else None
+    found = score_held_out(method, support, query, unlabelled)
+    assert (found.normal.shape, found.anomaly.shape) == ((3, 7), (3, 3))
+    assert found.normal.dtype == found.anomaly.dtype == np.float64
+    assert found.evidence.n_unlabelled == (6 if with_unlabelled else 0)
+    for t in range(3):
+        one = slice(t, t + 1)
+        with torch.no_grad():
+            score = method.adapt(pick(support, tasks=one), None if unlabelled is None else unlabelled[:, one])
+            normal, anomaly = (score(rows)[0, 0] for rows in pick(query, tasks=one))
+            own = score(pick(support, tasks=one).normal)[0, 0]
+        np.testing.assert_allclose(found.normal[t], normal, rtol=1e-9)
+        np.testing.assert_allclose(found.anomaly[t], anomaly, rtol=1e-9)
+        np.testing.assert_allclose(found.evidence.normal[t], own, rtol=1e-9)
+
+
+def test_supports_without_anomalies():
+    method, support, query = build("woanomaly", replicas=1), random_rows(1, replicas=1), random_rows(2, replicas=1)
+    found = score_held_out(method, LabelledRows(support.normal, support.anomaly[:, :, :0]), query, None)
+    assert found.evidence.anomaly.shape == (3, 0)
+    assert found.evidence.support_kind == "normal only"
