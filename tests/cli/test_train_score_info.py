@@ -397,7 +397,7 @@ def test_settings_that_are_wrong(refusal):
     assert "device 'bogus' cannot be used" in refusal(*score(model=None), "--device", "bogus")
     assert "epochs is 0" in refusal(*train(), "--epochs", "0")
     assert "units is 0" in refusal(*train(), "--units", "0")
-    assert "not enough memory" in refusal(*train(), "--units", "100000000")
+    assert "not enough memory" in refusal(*train(), "--units", "100000000", exit_code=1)
     assert "no setting 'units'" in refusal(*train(), "--method", "wonn")
     assert "cannot hold both the labels and the tasks" in refusal(*train(), "--task", "fault")
 

@@ -51,7 +51,7 @@ def main() -> NoReturn:
         if isinstance(error, RuntimeError) and not re.search("out of memory|can't allocate memory", str(error)):
             raise
         print("oddshot: not enough memory", file=sys.stderr)
-        sys.exit(2)
+        sys.exit(1)
     sys.exit(0)
 
 

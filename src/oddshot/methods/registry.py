@@ -62,21 +62,23 @@ def register_method(method: Any) -> Any:
     >>> from dataclasses import dataclass
     >>> from oddshot.bench import register_method
     >>> from oddshot.methods import find_method
-    >>> from oddshot.methods.contract import Method
+    >>> from oddshot.methods.contract import Method, Score
     >>> @dataclass(frozen=True)
     ... class CentroidConfig:
     ...     power: float = 2.0
+    >>> class CentroidScore(Score):
+    ...     def __init__(self, center, power):
+    ...         self.center, self.power = center, power
+    ...
+    ...     def __call__(self, x):
+    ...         return (x - self.center).double().abs().pow(self.power).sum(-1)
     >>> @register_method
     ... class Centroid(Method):
     ...     name = "centroid"
     ...     config_type = CentroidConfig
     ...
-    ...     def __init__(self, n_attributes, config, replicas=1):
-    ...         super().__init__(n_attributes, config, replicas)
-    ...
-    ...     def adapt(self, support):
-    ...         center = support.normal.mean(dim=2, keepdim=True)
-    ...         return lambda x: (x - center).double().abs().pow(self.config.power).sum(-1)
+    ...     def adapt(self, support, unlabelled=None):
+    ...         return CentroidScore(support.normal.mean(dim=2, keepdim=True), self.config.power)
     >>> find_method("centroid") is Centroid
     True
     """
