@@ -441,13 +441,15 @@ def test_quantile_coefficients_are_those_of_the_penalised_objective(level, penal
     assert ours[0] == pytest.approx(rest[math.ceil(level * 149)])
 
 
-@pytest.mark.parametrize("penalty", [1e-3, 0.1])
-def test_log_odds_are_those_of_the_penalised_objective(penalty):
+@pytest.mark.parametrize(("penalty", "n_anomaly"), [(1e-3, None), (0.1, None), (0.1, 1), (0.1, 199)])
+def test_log_odds_are_those_of_the_penalised_objective(penalty, n_anomaly):
     rng = np.random.default_rng(4)
     F, e = np.column_stack([np.ones(200), 5 * rng.normal(size=200)]), 3 * rng.normal(size=200)
     y = (rng.random(200) < 1 / (1 + np.exp(2 - 0.2 * F[:, 1] - np.where(e > 0, 1, 0.3) * e))).astype(float)
     X = np.column_stack([F, np.minimum(e, 0), np.maximum(e, 0)])
     size = np.append(1.0, X[:, 1:].std(0))
+    if n_anomaly is not None:
+        y = (np.arange(200) < n_anomaly).astype(float)
 
     def objective(c):
         z = X @ c
