@@ -466,3 +466,16 @@ def test_slopes_are_at_least_the_smallest_in_units_of_the_score():
     e = 50 * rng.normal(size=500)
     y = (rng.random(500) < 1 / (1 + np.exp(e / 10))).astype(float)  # anomalies have the lower scores
     np.testing.assert_allclose(fit_log_odds(np.ones((500, 1)), e, y)[1:], [0.02, 0.02], rtol=1e-6)
+
+
+@pytest.mark.parametrize("factor", [1e-4, 1e4])
+def test_other_units_of_scores_and_features_give_the_same_quantiles_and_log_odds(factor):
+    rng = np.random.default_rng(6)
+    F, v = np.column_stack([np.ones(200), rng.normal(size=200)]), rng.normal(size=200)
+    units, y = np.array([1.0, factor]), (rng.random(200) < 1 / (1 + np.exp(-v))).astype(float)
+    c = fit_quantile(F, v, 0.8)
+    np.testing.assert_allclose(fit_quantile(F, factor * v, 0.8), factor * c, rtol=1e-2)
+    np.testing.assert_allclose(fit_quantile(F * units, v, 0.8), c / units, rtol=1e-2)
+    np.testing.assert_allclose(
+        fit_log_odds(F * units, v, y), fit_log_odds(F, v, y) / np.append(units, [1, 1]), rtol=1e-2, atol=1e-6
+    )
