@@ -70,12 +70,14 @@ def test_rows_that_are_not_contiguous_are_scored_too():
 
 
 @pytest.mark.usefixtures("four_threads")
-def test_several_chunks_are_scored_by_threads():
-    score, X = NotedScore(), rows(700)
+@pytest.mark.parametrize(("n_chunks", "n_groups"), [(2, 2), (32, 32), (33, 17), (100, 25)])
+def test_several_chunks_are_scored_by_threads(n_chunks, n_groups):
+    """In as many groups as eight turns for each of four threads at most."""
+    score, X = NotedScore(), rows(7 * n_chunks)
     np.testing.assert_allclose(score_in_chunks(score, X, CPU), expected(X))
-    assert sorted(score.sizes) == [7] * 100
+    assert sorted(score.sizes) == [7] * n_chunks
     assert all(name != threading.main_thread().name for name, _ in score.threads)
-    assert len(score.buffers) == 25  # 100 chunks in groups of four: eight turns for each of four threads at most
+    assert len(score.buffers) == n_groups
     assert score.gradients == {False}
 
 

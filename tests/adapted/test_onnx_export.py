@@ -50,6 +50,18 @@ def test_the_file_tells_the_threshold_and_the_attributes(tmp_path):
     assert json.loads(facts["attributes"]) == list(detector.encoding_.attribute_names)
 
 
+def test_runtimes_of_2022_read_the_file(tmp_path):
+    fitted().export_onnx(tmp_path / "scorer.onnx")
+    model = onnx.load(tmp_path / "scorer.onnx")
+    assert [(opset.domain, opset.version) for opset in model.opset_import] == [("", 17)]
+    assert model.ir_version == 8
+    assert model.producer_name == "oddshot"
+    (rows,), (scores,) = model.graph.input, model.graph.output
+    assert [rows.name, scores.name, model.graph.name] == ["rows", "scores", "oddshot"]
+    assert [one.dim_param or one.dim_value for one in rows.type.tensor_type.shape.dim] == ["n", 3]
+    assert [one.dim_param for one in scores.type.tensor_type.shape.dim] == ["n"]
+
+
 def test_the_same_detector_gives_the_same_file(tmp_path):
     for name in ("a", "b"):
         fitted().export_onnx(tmp_path / name)

@@ -441,13 +441,15 @@ def test_quantile_coefficients_are_those_of_the_penalised_objective(level, penal
     assert ours[0] == pytest.approx(rest[math.ceil(level * 149)])
 
 
-@pytest.mark.parametrize("penalty", [1e-3, 0.1])
-def test_log_odds_are_those_of_the_penalised_objective(penalty):
+@pytest.mark.parametrize(("penalty", "n_anomaly"), [(1e-3, None), (0.1, None), (0.1, 1), (0.1, 199)])
+def test_log_odds_are_those_of_the_penalised_objective(penalty, n_anomaly):
     rng = np.random.default_rng(4)
     F, e = np.column_stack([np.ones(200), 5 * rng.normal(size=200)]), 3 * rng.normal(size=200)
     y = (rng.random(200) < 1 / (1 + np.exp(2 - 0.2 * F[:, 1] - np.where(e > 0, 1, 0.3) * e))).astype(float)
     X = np.column_stack([F, np.minimum(e, 0), np.maximum(e, 0)])
     size = np.append(1.0, X[:, 1:].std(0))
+    if n_anomaly is not None:
+        y = (np.arange(200) < n_anomaly).astype(float)
 
     def objective(c):
         z = X @ c
@@ -464,3 +466,16 @@ def test_slopes_are_at_least_the_smallest_in_units_of_the_score():
     e = 50 * rng.normal(size=500)
     y = (rng.random(500) < 1 / (1 + np.exp(e / 10))).astype(float)  # anomalies have the lower scores
     np.testing.assert_allclose(fit_log_odds(np.ones((500, 1)), e, y)[1:], [0.02, 0.02], rtol=1e-6)
+
+
+@pytest.mark.parametrize("factor", [1e-4, 1e4])
+def test_other_units_of_scores_and_features_give_the_same_quantiles_and_log_odds(factor):
+    rng = np.random.default_rng(6)
+    F, v = np.column_stack([np.ones(200), rng.normal(size=200)]), rng.normal(size=200)
+    units, y = np.array([1.0, factor]), (rng.random(200) < 1 / (1 + np.exp(-v))).astype(float)
+    c = fit_quantile(F, v, 0.8)
+    np.testing.assert_allclose(fit_quantile(F, factor * v, 0.8), factor * c, rtol=1e-2)
+    np.testing.assert_allclose(fit_quantile(F * units, v, 0.8), c / units, rtol=1e-2)
+    np.testing.assert_allclose(
+        fit_log_odds(F * units, v, y), fit_log_odds(F, v, y) / np.append(units, [1, 1]), rtol=1e-2, atol=1e-6
+    )
