@@ -9,7 +9,7 @@ demo: $(VENV)/.installed  ## train and score on data that ships with scikit-lear
 	$(BIN)/oddshot demo
 
 test: $(VENV)/.installed lint  ## everything that must pass before a change lands
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist loadfile
 
 lint: $(VENV)/.installed
 	$(BIN)/ruff check .

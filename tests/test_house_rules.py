@@ -14,7 +14,6 @@ MANY_PARAMETERS = {
 ATTRIBUTE_PROBES = {  # modules that may use getattr or hasattr, with the reason
     "__init__": "public names are imported when they are first used",
     "bench.export": "columns of a record by name",
-    "bench.field.product": "takes detectors of versions that lack an attribute",
     "bench.field.situations": "fields of a dataclass by name",
     "bench.field.store": "SQLite's error name, which not all Python versions set",
     "bench.figure2": "fields of a dataclass by name",

@@ -100,7 +100,7 @@ class RealPrior(Prior):
         )
         return normal, anomaly, has_column
 
-    def _contaminated(self, normal: Tensor, anomaly: Tensor) -> Tensor:
+    def _contaminated(self, normal: Tensor, anomaly: Tensor) -> tuple[Tensor, Tensor]:
         """The same with every anomaly that the table has left once at most."""
         left = self.n_anomalies[:, None] - 16  # no episode takes more
         known = (torch.arange(anomaly.shape[1], device=self.device) < left).unsqueeze(-1)

@@ -17,7 +17,8 @@ def prior(width=10, seed=0):
 
 @pytest.mark.parametrize(("width", "anomaly", "unlabelled"), [(1, 0, 0), (2, 1, 7), (40, 3, 30)])
 def test_episodes_have_the_asked_sizes_and_are_finite(width, anomaly, unlabelled):
-    support, query, others = prior(width).episodes(50, 5, anomaly, unlabelled, 6, 4)
+    support, query, others, is_anomaly = prior(width).episodes(50, 5, anomaly, unlabelled, 6, 4)
+    assert is_anomaly.shape == (50, unlabelled)
     assert [part.shape for part in support] == [(1, 50, 5, width), (1, 50, anomaly, width)]
     assert [part.shape for part in query] == [(1, 50, 6, width), (1, 50, 4, width)]
     assert (others is None) == (unlabelled == 0)
@@ -45,7 +46,7 @@ def test_columns_that_do_not_exist_are_zero_in_all_rows():
 
 
 def test_columns_are_near_unit_spread():
-    support, query, others = prior(8).episodes(400, 5, 1, 100, 40, 20)
+    support, query, others, _ = prior(8).episodes(400, 5, 1, 100, 40, 20)
     rows = torch.cat([support.normal, query.normal, others], dim=2)
     spread = rows.std(2)
     typical = spread[spread > 0].median()
@@ -95,10 +96,23 @@ def test_unlabelled_rows_hold_some_anomalies_but_not_too_many():
     """Anomalies are marked by a value that no normal row has."""
     made = prior(3)
     normal, anomaly = torch.zeros(2000, 40, 3), torch.ones(2000, 20, 3)
-    share = made._contaminated(normal, anomaly)[..., 0].mean(-1)
-    assert 0.08 < float(share.mean()) < 0.16
-    assert float((share == 0).float().mean()) > 0.15
+    rows, is_anomaly = made._contaminated(normal, anomaly)
+    assert torch.equal(rows[..., 0] == 1, is_anomaly)
+    share = is_anomaly.float().mean(-1)
+    assert 0.35 / 2 * 0.85 * 0.9 < float(share.mean()) < 0.35 / 2 * 0.85 * 1.1
+    assert float((share == 0).float().mean()) > 0.13
     assert float(share.max()) <= 0.5
+
+
+def test_in_some_tasks_anomalies_are_repetitions_of_one_fault(monkeypatch):
+    anomaly = torch.randn(1000, 8, 3, generator=torch.Generator().manual_seed(1))
+    made = prior()._with_fault_clusters(anomaly)
+    assert torch.equal(made[:, 0], anomaly[:, 0])
+    is_cluster = (made != anomaly).any(-1).any(-1)
+    assert 0.07 < float(is_cluster.float().mean()) < 0.13
+    spread = ((made - made[:, :1]).norm(dim=-1)[:, 1:] / (anomaly - anomaly[:, :1]).norm(dim=-1)[:, 1:])[is_cluster]
+    torch.testing.assert_close(spread.amax(1), spread.amin(1))  # one factor a task
+    assert 0.029 < float(spread.min()) < float(spread.max()) < 0.61
 
 
 @pytest.mark.parametrize("same_share", [0.0, 1.0])

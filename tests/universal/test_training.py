@@ -14,6 +14,7 @@ from oddshot.universal.shipped import load_universal
 from oddshot.universal.training import (
     MAX_WIDTHS,
     UniversalConfig,
+    episode_loss,
     learning_rate_factor,
     to_universal_model,
     train_universal,
@@ -24,9 +25,8 @@ SMALL = RelativeConfig(units=16, pair_units=8, column_units=8, dropout=0.0, mark
 
 def auc_on_new_tasks(model, anomaly, unlabelled):
     with torch.no_grad():
-        support, query, others = Prior(12, torch.Generator().manual_seed(99)).episodes(
-            64, 5, anomaly, unlabelled, 20, 10
-        )
+        episodes = Prior(12, torch.Generator().manual_seed(99)).episodes(64, 5, anomaly, unlabelled, 20, 10)
+        support, query, others, _ = episodes
         score = model.adapt(support, others)
         return float(exact_auc(score(query.normal), score(query.anomaly)).mean())
 
@@ -110,3 +110,22 @@ def test_the_model_that_ships_fits_tables_of_any_width():
         assert scores.shape == (24,)
         assert np.isfinite(scores).all()
         assert detector.score_samples(X[:1])[0] > np.median(scores)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
+def test_the_loss_weighs_queries_and_unlabelled_rows_that_are_hidden_from_themselves(share):
+    model = train_universal(UniversalConfig(steps=0, tasks=8), SMALL)
+    episodes = Prior(6, torch.Generator().manual_seed(3)).episodes(5, 4, 1, 30, 6, 4)
+    score = model.adapt(episodes.support, episodes.unlabelled)
+
+    def smooth_auc(normal, anomaly):
+        return np.mean([1 / (1 + np.exp(float(n - a))) for n in normal for a in anomaly])
+
+    of_queries = [smooth_auc(score(episodes.query.normal)[0, t], score(episodes.query.anomaly)[0, t]) for t in range(5)]
+    own = score.scored_context().scores[0, :, -30:]
+    parts = [(own[t][~odd], own[t][odd]) for t, odd in enumerate(episodes.is_anomaly)]
+    of_unlabelled = [smooth_auc(*part) for part in parts if len(part[1])]
+    assert 0 < len(of_unlabelled) < 6
+    expected = -(1 - share) * np.mean(of_queries) - share * np.mean(of_unlabelled)
+    assert float(episode_loss(model, episodes, share)) == pytest.approx(expected, rel=1e-5)

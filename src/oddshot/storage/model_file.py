@@ -66,9 +66,9 @@ class Model:
     >>> import oddshot
     >>> model = oddshot.load_universal()
     >>> model.method.name, model.n_weights
-    ('relative', 168075)
+    ('relative', 168843)
     >>> sorted(model.training)
-    ['learning_rate', 'seed', 'steps', 'tasks', 'weight_decay']
+    ['context_share', 'learning_rate', 'seed', 'steps', 'tasks', 'weight_decay']
     """
 
     method: Method

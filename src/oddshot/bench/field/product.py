@@ -30,10 +30,8 @@ def score_product(episode: FieldEpisode, model: "Model | None" = None) -> FloatA
         warnings.simplefilter("ignore")
         detector = FewShotDetector(model).fit(episode.X, episode.labels)
         if episode.positions is not None:
-            given = getattr(detector, "decision_scores_", None)
-            if given is not None:
-                scores: FloatArray = np.asarray(given)[episode.positions]
-                return scores
+            scores: FloatArray = detector.decision_scores_[episode.positions]
+            return scores
         return detector.score_samples(episode.scored)
 
 
