@@ -17,7 +17,7 @@ lint: $(VENV)/.installed
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-mutation: $(VENV)/.installed  ## how many of 600 small errors made on purpose the tests notice; ten minutes
+mutation: $(VENV)/.installed  ## how many of 600 small errors made on purpose the tests notice; five minutes
 	$(ONE_THREAD) $(BIN)/python -m tests.mutation --sample 600 --seed 0
 
 bench: $(VENV)/.installed  ## speed, as ratios measured in one run
