@@ -208,7 +208,8 @@ def test_normal_rows_alone_are_enough_for_some_methods(method, n):
     X = numbers(9)
     fitted = FewShotDetector(method and small_model(method)).fit(X[1 : 1 + n], [0] * n)
     expected = adapted_scores(fitted, X[1 : 1 + n], [0] * n, X)
-    np.testing.assert_allclose(fitted.score_samples(X), expected, rtol=1e-4)
+    new = np.setdiff1d(np.arange(len(X)), np.arange(1, 1 + n))  # the others are hidden from themselves
+    np.testing.assert_allclose(fitted.score_samples(X)[new], expected[new], rtol=1e-4, atol=1e-5)
     np.testing.assert_array_equal(fitted.predict(X), fitted.score_samples(X) > fitted.threshold_)
 
 

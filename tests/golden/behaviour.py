@@ -18,7 +18,7 @@ from typing import Any
 
 from tests.golden.comparing import SAME_MACHINE, Tolerance, differences, plain, to_text
 
-MAX_LINES = 400
+MAX_LINES = 50
 LIBRARIES = ("torch", "numpy", "scipy", "scikit-learn", "pandas", "pyarrow", "typer", "catboost", "xgboost-cpu")
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 

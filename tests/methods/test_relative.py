@@ -56,7 +56,7 @@ def loop_scores(method, replica, normal, anomaly, unlabelled, query):
 def test_scores_are_those_of_the_loops(n_anomaly, u, marks):
     method, support = build("relative", marks=marks), random_rows(1, n_anomaly=n_anomaly)
     query, unlabelled = random_rows(2).joined(), random_unlabelled(3, u)
-    scores = method.adapt(support, unlabelled if u else None)(query).detach()
+    scores = method.relate(support, unlabelled if u else None)(query).detach()
     for r in range(2):
         rows = (part[r, 1].numpy() for part in (*support, unlabelled, query))
         np.testing.assert_allclose(scores[r, 1], loop_scores(method, r, *rows), rtol=1e-6, atol=1e-9)
@@ -67,7 +67,7 @@ def test_scores_are_those_of_the_loops(n_anomaly, u, marks):
 def test_scores_of_many_rows_of_one_task_are_those_of_the_loops(n_anomaly):
     method, support = build("relative", replicas=1), random_rows(1, 1, 1, n_anomaly=n_anomaly)
     query, unlabelled = random_rows(2, 1, 1, n_normal=N_KNOTS).joined(), random_unlabelled(3, 6, 1, 1)
-    score = method.adapt(support, unlabelled)
+    score = method.relate(support, unlabelled)
     rows = (part[0, 0].numpy() for part in (*support, unlabelled, query[:, :, ::7]))
     np.testing.assert_allclose(score(query)[0, 0, ::7], loop_scores(method, 0, *rows), rtol=1e-6, atol=1e-9)
 
@@ -220,8 +220,8 @@ def degenerate_supports():
 def test_degenerate_supports_score_in_float32_as_in_float64(name, u):
     support, query, unlabelled = degenerate_supports()[name], random_rows(6).joined(), random_unlabelled(7, u)
     in_float32 = LabelledRows(*(part.float() for part in support))
-    score = build("relative").float().adapt(in_float32, unlabelled.float() if u else None)
-    reference = build("relative").adapt(support, unlabelled if u else None)
+    score = build("relative").float().relate(in_float32, unlabelled.float() if u else None)
+    reference = build("relative").relate(support, unlabelled if u else None)
     assert_close_for_rows_of_any_size(score, reference, query, all_digits="1e" not in name)
     assert torch.isfinite(score.describe(in_float32.joined())).all()
     assert torch.isfinite(score.describe.describe_support()).all()
@@ -244,8 +244,8 @@ def test_degenerate_supports_score_in_float32_as_in_float64_for_many_rows(name, 
     support, query = pick(degenerate_supports()[name], slice(1), slice(1)), random_rows(6, 1, 1, n_normal=N_KNOTS)
     unlabelled = random_unlabelled(7, u, 1, 1)
     in_float32 = LabelledRows(*(part.float() for part in support))
-    score = build("relative", replicas=1).float().adapt(in_float32, unlabelled.float() if u else None)
-    reference = build("relative", replicas=1).adapt(support, unlabelled if u else None)
+    score = build("relative", replicas=1).float().relate(in_float32, unlabelled.float() if u else None)
+    reference = build("relative", replicas=1).relate(support, unlabelled if u else None)
     assert_close_for_rows_of_any_size(score, reference, query.joined(), all_digits="1e" not in name)
 
 

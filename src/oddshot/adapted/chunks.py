@@ -54,6 +54,7 @@ def single_core_threads(n: int) -> Iterator[ThreadPoolExecutor]:
 
     def start() -> None:
         torch.set_num_threads(1)  # of this thread, and of those that start later
+        torch.get_num_threads()  # torch sets it at first use: before the number of the process is set again
         ready.wait()
 
     with ThreadPoolExecutor(n) as pool:

@@ -111,7 +111,7 @@ def _tail(distance: FloatArray) -> tuple[FloatArray, float]:
     """Quantiles of the distances, and their mean excess over the last one."""
     quantiles = np.maximum(np.quantile(distance, SHARES), 1e-6)
     beyond = distance - quantiles[-1]
-    return quantiles, max(float(np.maximum(beyond, 0).sum() / (beyond >= 0).sum()), 1e-3)
+    return quantiles, max(float(np.maximum(beyond, 0).sum() / max((beyond >= 0).sum(), 1)), 1e-3)
 
 
 def _representations(evidence: Sequence[Evidence], kind: str) -> FloatArray | None:

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from oddshot.model.description import Describer
+from oddshot.model.neighbours import log_distance, neighbour_distance
 from oddshot.model.networks import Network
 
 MAX_CHUNK_ROWS = 16384
@@ -144,6 +145,29 @@ class CompiledMean(CompiledScore):
     def __call__(self, x: Tensor, buffers: Sequence[Tensor] = ()) -> Tensor:
         """x: [n, M] -> [n]."""
         return scaled_mean([member(x) for member in self.members], self.scales)
+
+
+@dataclass(frozen=True)
+class CompiledDensity(CompiledScore):
+    """A learned score blended with the distance to the k nearest reference rows, [B, M]; see `density`."""
+
+    learned: CompiledScore
+    reference: Tensor
+    k: int
+    statistics: Tensor
+
+    @property
+    def chunk_rows(self) -> int:
+        """Those of the learned score."""
+        return self.learned.chunk_rows
+
+    def __call__(self, x: Tensor, buffers: Sequence[Tensor] = ()) -> Tensor:
+        """x: [n, M] -> [n]."""
+        mean_a, std_a, mean_d, std_d = self.statistics
+        learned = log_distance(self.learned(x).clamp_min(0).sqrt())
+        distance = log_distance(neighbour_distance(x, self.reference, self.k))
+        blended: Tensor = (learned - mean_a) / std_a + (distance - mean_d) / std_d
+        return blended
 
 
 def scaled_mean(values: Sequence[Tensor], scales: Sequence[float]) -> Tensor:

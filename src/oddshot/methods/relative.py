@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from oddshot.methods.compiled import CompiledRelative
 from oddshot.methods.contract import LabelledRows, Method, Score, ScoredContext
+from oddshot.methods.density import with_density
 from oddshot.methods.eigen import Eigen, EigenConfig
 from oddshot.methods.hyperparameters import require_at_least
 from oddshot.methods.scores import Distance
@@ -119,7 +120,12 @@ class Relative(Eigen):
         if start is not None:
             self.load_expanded(self._weights_from(start), start)
 
-    def adapt(self, support: LabelledRows, unlabelled: Tensor | None = None) -> RelativeScore:
+    def adapt(self, support: LabelledRows, unlabelled: Tensor | None = None) -> Score:
+        """Solve Eq. 3 for the described rows; without anomalies the score is blended with distances to neighbours."""
+        score = self.relate(support, unlabelled)
+        return score if self.is_being_trained or support.anomaly.shape[2] > 0 else with_density(score)
+
+    def relate(self, support: LabelledRows, unlabelled: Tensor | None = None) -> RelativeScore:
         """Describe the support by leave-one-out, and solve Eq. 3 for the described rows."""
         self.check_support(support)
         support = LabelledRows(*(_thinned(part) for part in support))
@@ -149,7 +155,7 @@ class Relative(Eigen):
 
     def embed_rows(self, score: Score, x: Tensor) -> Tensor:
         """The same for rows that are described first."""
-        assert isinstance(score, RelativeScore)
+        assert isinstance(score, RelativeScore)  # the three spaces are drawn of tasks with anomalies
         return self.embed(score.describe(x), score.representation)
 
     def describer(self, support: LabelledRows, unlabelled: Tensor | None) -> Describer:

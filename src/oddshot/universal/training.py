@@ -81,7 +81,7 @@ def train_universal(
 
 def episode_loss(model: Relative, episodes: SyntheticEpisodes, context_share: float) -> Tensor:
     """Minus the smooth AUC of the queries and, with this weight, of the unlabelled rows, each hidden from itself."""
-    score = model.adapt(episodes.support, episodes.unlabelled)
+    score = model.relate(episodes.support, episodes.unlabelled)
     loss = minus_smooth_auc(score, episodes.query).mean()
     n_unlabelled = episodes.is_anomaly.shape[1]
     if n_unlabelled == 0 or context_share == 0:
