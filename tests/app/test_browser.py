@@ -60,6 +60,7 @@ def open_page(chromium, address):
         page.on("request", lambda request: request.url.startswith((address, "blob:")) or complaints.append(request.url))
         page.goto(address)
         page.wait_for_selector("#start:visible, #work:visible")
+        page.wait_for_load_state("networkidle")  # no request for a row of the table of another test is under way
         return page
 
     make.complaints = complaints

@@ -26,4 +26,5 @@ def _no_warnings() -> Iterator[None]:
     """Make every warning that a test does not expect an error."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        warnings.simplefilter("ignore", ResourceWarning)  # garbage of other tests may be collected now
         yield

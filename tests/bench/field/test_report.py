@@ -64,10 +64,16 @@ def test_records_of_other_settings_and_failures_are_left_out():
     assert select_records([other, failed, records[0]], keys) == [records[0]]
 
 
-def test_csv_has_a_row_for_every_situation_table_and_method():
-    rows = list(csv.DictReader(io.StringIO(to_csv(made_up(VALUES)[0]))))
-    assert rows[0] == {"situation": "apart/5+1", "table": "a/0", "method": "oddshot", "auc": "0.9000", "draws": "5"}
-    assert len(rows) == len(VALUES)
+def test_csv_has_a_row_for_every_situation_and_table_and_a_column_for_every_method():
+    records = made_up(VALUES)[0]
+    rows = list(csv.DictReader(io.StringIO(to_csv(records))))
+    assert rows[0] | {"situation": "apart/5+1", "table": "a/0", "draws": "5", "oddshot": "0.9000"} == rows[0]
+    assert [(row["situation"], row["table"]) for row in rows] == list(
+        dict.fromkeys((record.situation, record.table) for record in records)
+    )
+    found = {(r["situation"], r["table"], m): auc for r in rows for m, auc in r.items() if auc and m not in (
+        "situation", "table", "draws")}  # fmt: skip
+    assert found == {(r.situation, r.table, r.method): f"{r.value:.4f}" for r in records}
 
 
 def test_criteria_name_the_situations_that_miss_them():

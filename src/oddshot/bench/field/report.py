@@ -76,10 +76,15 @@ def compare(records: Sequence[CellRecord], keys: Keys) -> list[Comparison]:
 
 
 def to_csv(records: Sequence[CellRecord]) -> str:
-    """Mean AUC over the draws for every situation, table and method."""
-    header = ["situation", "table", "method", "auc", "draws"]
-    rows = [[r.situation, r.table, r.method, f"{r.value:.4f}", r.draws] for r in records if r.metric == "auc"]
-    return _write_csv([header, *rows])
+    """Mean AUC over the draws: a row for every situation and table, a column for every method."""
+    cells: dict[tuple[str, str, int], dict[str, str]] = {}
+    for record in records:
+        if record.metric == "auc":
+            key = (record.situation, record.table, record.draws)
+            cells.setdefault(key, {})[record.method] = f"{record.value:.4f}"
+    methods = list(dict.fromkeys(method for aucs in cells.values() for method in aucs))
+    rows = [[*key, *(aucs.get(method, "") for method in methods)] for key, aucs in cells.items()]
+    return _write_csv([["situation", "table", "draws", *methods], *rows])
 
 
 def decisions_csv(records: Sequence[CellRecord]) -> str:
