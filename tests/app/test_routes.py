@@ -18,6 +18,7 @@ import pytest
 
 from oddshot import load_detector
 from oddshot.app import uploads
+from oddshot.data.tables.readers import FORMATS, FileFormat
 from oddshot.web.address import listen
 from oddshot.web.serving import make_server
 from tests.app.samples import as_csv, make_client, two_kinds, upload
@@ -395,3 +396,12 @@ def test_columns_of_every_type_are_shown_and_exported(client):
     exported = pyarrow.parquet.read_table(io.BytesIO(client.get("/api/export/scores.parquet").content))
     uploaded = pyarrow.parquet.read_table(io.BytesIO(out.getvalue()))
     assert exported.select(table.column_names).cast(uploaded.schema).to_pylist()[2:] == uploaded.to_pylist()[2:]  # NaN
+
+
+def test_a_file_of_every_known_format_is_read_by_its_suffix(client, monkeypatch):
+    def read(path, text_columns=()):
+        return pa.table({"x": [1.0, 2.0, 3.0], "y": [float(len(path.read_bytes())), 5.0, 6.0]})
+
+    monkeypatch.setitem(FORMATS, ".made-up", FileFormat(read, lambda path, chunk_rows, kinds: iter(())))
+    state = upload(client, b"\x00not csv\x00", "table.made-up")
+    assert state["table"]["rows"] == 3

@@ -13,7 +13,8 @@ ABLATIONS = "WoNN,WoProj,WoAnomaly"  # of Table 2
 
 def test_names_are_the_papers_in_its_order_and_the_rest_follows():
     expected = ["eigen", *PAPER.lower().split(",")[1:], *ABLATIONS.lower().split(",")]
-    assert list(METHODS) == [*expected, "relative", "ridge+nearest", "catboost", "xgboost", "deepsad"]
+    assert list(METHODS)[: len(expected)] == expected
+    assert {"relative", "ridge+nearest", "catboost", "xgboost", "deepsad"} <= set(list(METHODS)[len(expected) :])
 
 
 def test_names_are_found_in_any_case():

@@ -130,8 +130,10 @@ def _missing_and_note(column: Any, kind: str, location: CellLocation) -> tuple[i
     if kind == "category":
         codes, categories = category_codes(column)
         return int((codes < 0).sum()), f"{len(categories):,} different value{'s' * (len(categories) != 1)}"
-    read = {"number": read_numbers, "boolean": read_booleans, "date": read_timestamps}[kind]
-    values = read(column, location)
+    readers = {"number": read_numbers, "boolean": read_booleans, "date": read_timestamps}
+    if kind not in readers:
+        return column.null_count, ""
+    values = readers[kind](column, location)
     present = values[~np.isnan(values)]
     missing = len(values) - len(present)
     if len(present) == 0:

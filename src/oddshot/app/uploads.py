@@ -8,10 +8,10 @@ from fastapi import Request
 from oddshot.app.saved_labels import load_left_out_columns
 from oddshot.app.sheet import read_sheet
 from oddshot.app.workspace import Workspace
+from oddshot.data.tables.readers import FORMATS
 from oddshot.errors import InputError, OddshotError, file_error
 
 MAX_NAME_CHARACTERS = 100
-_SUFFIXES = (".arff", ".pq", ".parquet")  # any other file is read as CSV
 
 
 async def receive_file(request: Request, folder: Path, name: str) -> tuple[Path, str]:
@@ -19,7 +19,7 @@ async def receive_file(request: Request, folder: Path, name: str) -> tuple[Path,
 
     The suffix is that of the uploaded file's name, unless the content is Parquet.
     """
-    suffix = next((suffix for suffix in _SUFFIXES if name.lower().endswith(suffix)), ".csv")
+    suffix = next((suffix for suffix in FORMATS if name.lower().endswith(suffix)), ".csv")
     path, digest = folder / f"table{suffix}", hashlib.sha256()
     magic = b""
     try:

@@ -32,7 +32,7 @@ const KINDS = { number: "numbers", category: "categories", boolean: "booleans", 
 export function describeColumns(table) {
   const counts = new Map();
   for (const { kind } of table.columns) counts.set(kind, (counts.get(kind) ?? 0) + 1);
-  const kinds = [...counts].map(([kind, n]) => `${formatCount(n)} ${n === 1 ? kind : KINDS[kind]}`);
+  const kinds = [...counts].map(([kind, n]) => `${formatCount(n)} ${n === 1 ? kind : (KINDS[kind] ?? kind)}`);
   const missing = table.columns.reduce((sum, column) => sum + column.missing, 0);
   return `${kinds.join(", ")}; ${missing ? `${formatCount(missing)} missing value${missing === 1 ? "" : "s"}` : "no missing values"}`;
 }

@@ -19,6 +19,9 @@ def as_table(X: Any, where: str = "table") -> Any:
     The columns of an array [n, M] are named x0, x1, ... where: names the table in error messages.
     """
     if isinstance(X, pa.Table):
+        check_unique_names(X.column_names, where)
+        if all(map(_is_common_type, X.schema.types)):
+            return X.replace_schema_metadata(None) if X.schema.metadata else X
         columns = _columns_by_name(X.column_names, X.columns, where)
     elif isinstance(X, pa.RecordBatch):
         return as_table(pa.Table.from_batches([X]), where)
@@ -83,6 +86,12 @@ def _to_arrow_array(cells: Any) -> Any:
         cells = list(cells)
         is_missing = pd.isna(pd.Series(cells, dtype=object)).tolist()
         return pa.array([None if missing else str(cell) for cell, missing in zip(cells, is_missing, strict=True)])
+
+
+def _is_common_type(arrow_type: Any) -> bool:
+    if pa.types.is_dictionary(arrow_type):
+        arrow_type = arrow_type.value_type
+    return not (isinstance(arrow_type, pa.BaseExtensionType) or pa.types.is_string_view(arrow_type))
 
 
 def _to_common_type(column: Any) -> Any:
