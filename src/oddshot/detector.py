@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from oddshot.adapted.explanation import Explanation
 from oddshot.adapted.onnx_export import write_onnx
-from oddshot.adapted.task import AdaptedTask, check_labels, require_calibration, sample_unlabelled
+from oddshot.adapted.task import AdaptedTask, require_calibration, sample_unlabelled
 from oddshot.data.encoding import Encoding
 from oddshot.data.files import write_bytes
 from oddshot.data.tables.concatenation import concat_tables
@@ -57,8 +57,9 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     encoding_ : Encoding
         How columns become numbers.
     decision_scores_ : ndarray of shape (n,)
-        The scores of the rows given to `fit`. Each is scored as if it had not been among them: a row compared with
-        itself would look normal.
+        The scores of the rows given to `fit`, in their order (after `load_detector`: of the rows that it stores,
+        labelled ones first). With `relative` each is scored as if it had not been among them: a row compared with
+        itself would look normal. Other methods score them like any row.
     familiarity_ : float or None
         The share of the tasks held out in training that are at least as far from the training tasks as this one, from 1
         to 0; None where the model cannot tell. `fit` warns if it is below 0.001.
@@ -107,8 +108,8 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         labels = self._encode_labels(y)
         if len(labels) != len(X):
             raise InputError(f"X has {len(X)} rows and y has {len(labels)} labels")
-        check_labels(labels)
-        self.task_ = AdaptedTask.from_table(self._given_model(), X, labels, self.false_positive_rate)
+        self._rate = check_rate(self.false_positive_rate)
+        self.task_ = AdaptedTask.from_table(self._given_model(), X, labels, self._rate)
         self._labelled, self._unlabelled = take_rows(X, self.task_.row_numbers), take_rows(X, sample_unlabelled(labels))
         self.decision_scores_ = self._score(X)
         if self.task_.notice:
@@ -281,8 +282,8 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _record(self) -> DetectorRecord:
         return DetectorRecord(
-            self._given_model(),
-            check_rate(self.false_positive_rate),
+            self.task_.model,
+            self._rate,
             self._labelled,
             self._unlabelled,
             self.task_.labels,

@@ -16,8 +16,12 @@ class NotedScore(CompiledScore):
     """The first column plus the sum; what it was called with is noted."""
 
     def __init__(self, chunk_rows=7, runs_in_threads=True):
-        self._chunk_rows, self.runs_in_threads = chunk_rows, runs_in_threads
+        self._chunk_rows, self._runs_in_threads = chunk_rows, runs_in_threads
         self.sizes, self.buffers, self.threads, self.gradients = [], [], set(), set()
+
+    @property
+    def runs_in_threads(self):
+        return self._runs_in_threads
 
     @property
     def chunk_rows(self):

@@ -25,7 +25,8 @@ class Explanation:
     contributions : [n, attributes]
         By how much each column raises or lowers a score. They add up to score − baseline_score, up to rounding.
     score, baseline_score : [n]
-        Scores of the rows, and of their baselines.
+        Scores of the rows, and of their baselines, both as new rows: `score_samples` hides a row that was given to
+        `fit` from itself, and may differ.
     baseline : [n]
         The baseline of a row is the nearest normal row of the support: its number among the rows given to fit.
     neighbours : [n, k]

@@ -15,8 +15,7 @@ def suggest_rows(rows: EncodedRows, probability: FloatArray, labelled: EncodedRo
 
     Greedy: the next row is the one with the largest p (1 − p) times the root of the distance to the nearest row that is
     labelled or chosen already; copies of such rows come last. On validation data no other rule tried was clearly
-    better. It is better than random choice on digits, and not clearly so on 39 tables of many kinds
-    (results/universal/DECISIONS.md).
+    better. It is not clearly better than random choice either (results/universal/DECISIONS.md).
     """
     worth = probability * (1 - probability)
     candidates = np.argsort(-worth, kind="stable")[: max(MAX_CANDIDATES, n)]

@@ -148,7 +148,10 @@ class Calibration:
     cases: Mapping[str, CalibrationCase]
 
     def decide(self, evidence: Evidence) -> CalibratedDecision:
-        """For a task, the only one of this evidence. A kind of support that was not met is refused."""
+        """For a task, the only one of this evidence.
+
+        Without a case for unlabelled rows that of supports without them is taken; any other missing kind is refused.
+        """
         kind = evidence.support_kind
         case = self.cases.get(kind) or self.cases.get(kind.removesuffix(", unlabelled"))
         if case is None:

@@ -18,7 +18,8 @@ FloatArray = NDArray[np.float64]
 class Evidence:
     """Of T adapted tasks with supports of the same size.
 
-    normal: [T, n], anomaly: [T, a] and unlabelled: [T, u], scores of such rows, at most MAX_SCORED_ROWS of each.
+    normal: [T, n], anomaly: [T, a] and unlabelled: [T, u], scores of such rows: by leave-one-out where the method gives
+    these, else of at most MAX_SCORED_ROWS of each.
     representation: [T, H], the task representation r; H = 0 for methods without one. n_unlabelled: rows adapted with.
     """
 

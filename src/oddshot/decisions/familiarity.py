@@ -27,8 +27,8 @@ class FamiliarityResult(NamedTuple):
 class FamiliarityCase:
     """For supports of one kind. mean, spread: [H], of the representations r of training tasks.
 
-    quantiles: [SHARES], of the distances of held-out tasks; beyond the last one their share falls exponentially, by e
-    for each `excess`.
+    quantiles: [SHARES], of the distances of training and of held-out tasks, the larger of both; beyond the last one
+    their share falls exponentially, by e for each `excess`.
     """
 
     mean: tuple[float, ...]

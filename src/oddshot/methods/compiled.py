@@ -3,13 +3,12 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
 from torch import Tensor
 
 from oddshot.model.description import Describer
-from oddshot.model.neighbours import log_distance, neighbour_distance
+from oddshot.model.neighbours import blend_logs, neighbour_distance
 from oddshot.model.networks import Network
 
 MAX_CHUNK_ROWS = 16384
@@ -22,8 +21,10 @@ CACHE_NUMBERS = (
 class CompiledScore(ABC):
     """Scores rows of one task, a chunk at a time."""
 
-    runs_in_threads: ClassVar[bool] = True
-    """Whether several threads may score chunks at the same time."""
+    @property
+    def runs_in_threads(self) -> bool:
+        """Whether several threads may score chunks at the same time."""
+        return True
 
     @property
     @abstractmethod
@@ -44,7 +45,11 @@ class Uncompiled(CompiledScore):
     """A score that has no cheaper form."""
 
     score: Callable[[Tensor], Tensor]
-    runs_in_threads = False
+
+    @property
+    def runs_in_threads(self) -> bool:
+        """Other libraries have threads of their own."""
+        return False
 
     @property
     def chunk_rows(self) -> int:
@@ -133,7 +138,7 @@ class CompiledMean(CompiledScore):
     scales: Sequence[float]
 
     @property
-    def runs_in_threads(self) -> bool:  # type: ignore[override]
+    def runs_in_threads(self) -> bool:
         """If all members do."""
         return all(member.runs_in_threads for member in self.members)
 
@@ -161,13 +166,14 @@ class CompiledDensity(CompiledScore):
         """Those of the learned score."""
         return self.learned.chunk_rows
 
+    @property
+    def runs_in_threads(self) -> bool:
+        """If the learned score does."""
+        return self.learned.runs_in_threads
+
     def __call__(self, x: Tensor, buffers: Sequence[Tensor] = ()) -> Tensor:
         """x: [n, M] -> [n]."""
-        mean_a, std_a, mean_d, std_d = self.statistics
-        learned = log_distance(self.learned(x).clamp_min(0).sqrt())
-        distance = log_distance(neighbour_distance(x, self.reference, self.k))
-        blended: Tensor = (learned - mean_a) / std_a + (distance - mean_d) / std_d
-        return blended
+        return blend_logs(self.learned(x), neighbour_distance(x, self.reference, self.k), self.statistics)
 
 
 def scaled_mean(values: Sequence[Tensor], scales: Sequence[float]) -> Tensor:

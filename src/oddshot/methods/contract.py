@@ -54,6 +54,11 @@ class Score(ABC):
         """The task representation r of Eq. 1: [R, T, H], H = 0 for methods that have none."""
         return torch.empty(1, 1, 0)
 
+    @property
+    def is_standardised(self) -> bool:
+        """Whether scores are standardised by the rows of each task, so that those of several methods are comparable."""
+        return False
+
     def scored_context(self) -> "ScoredContext":
         """The rows that the task was adapted with, each scored as if it had not been among them.
 
@@ -89,7 +94,8 @@ class Method(nn.Module, ABC):
     """A method for R replicas. One with parameters is trained over many tasks; one without parameters only adapts.
 
     A new method sets `name` and `config_type`, implements `adapt`, and overrides of `uses_unlabelled`, `initialise`,
-    `fix_center`, `augment_episode` and `loss` what it needs. Everything else is final.
+    `fix_center`, `augment_episode` and `loss` what it needs; one with networks builds them in `__init__`. Everything
+    else is final.
     """
 
     name: ClassVar[str]

@@ -12,8 +12,8 @@ import torch
 from torch import Tensor
 
 from oddshot.methods.compiled import CompiledDensity, CompiledScore
-from oddshot.methods.contract import Score, ScoredContext
-from oddshot.model.neighbours import log_distance, neighbour_distance
+from oddshot.methods.contract import LabelledRows, Score, ScoredContext
+from oddshot.model.neighbours import blend_logs, log_distance, neighbour_distance
 
 MIN_BACKGROUND = 3  # rows, from which the spread of both scores is taken
 SUSPECT_SHARE = 0.35  # of the background rows: those with the highest learned scores are not taken as neighbours
@@ -37,26 +37,30 @@ class DensityScore(Score):
 
     def __call__(self, x: Tensor) -> Tensor:
         """x: [R, T, N, M] -> [R, T, N] in float64."""
-        return blend(self.learned(x), neighbour_distance(x, self.reference, self.k), self.statistics)
+        return blend_logs(self.learned(x), neighbour_distance(x, self.reference, self.k), self.statistics)
 
     @property
     def representation(self) -> Tensor:
         """The learned score's."""
         return self.learned.representation
 
+    @property
+    def is_standardised(self) -> bool:
+        """It is, by the rows of each task."""
+        return True
+
     def scored_context(self) -> ScoredContext:
         """All rows by leave-one-out."""
         return self.context
 
+    def span(self, support: LabelledRows) -> tuple[Tensor, Tensor]:
+        """The mean leave-one-out score of the normal rows, and four standard deviations above it."""
+        normal = self.context.scores[..., : self.context.scores.shape[-1] - self.context.n_unlabelled]
+        return normal.mean(-1), normal.mean(-1) + 4 * normal.std(-1, correction=0)
+
     def compiled(self) -> CompiledScore:
         """The learned score compiled, and the reference rows of the only task."""
         return CompiledDensity(self.learned.compiled(), self.reference[0, 0], self.k, self.statistics[0, 0])
-
-
-def blend(learned: Tensor, distance: Tensor, statistics: Tensor) -> Tensor:
-    """Sum of the standardised logarithms. learned, distance: [..., N], statistics: [..., 4] -> [..., N]."""
-    mean_a, std_a, mean_d, std_d = statistics.unsqueeze(-2).unbind(-1)
-    return (log_distance(learned.clamp_min(0).sqrt()) - mean_a) / std_a + (log_distance(distance) - mean_d) / std_d
 
 
 def with_density(learned: Score) -> Score:
@@ -77,5 +81,5 @@ def with_density(learned: Score) -> Score:
     logs = [log_distance(scores.clamp_min(0).sqrt()), log_distance(distance)]
     parts = [part for log in logs for part in (log.mean(-1), log.std(-1, correction=0).clamp_min(MIN_LOG_SPREAD))]
     statistics = torch.stack(parts, dim=-1)
-    scored = context._replace(scores=blend(scores, distance, statistics))
+    scored = context._replace(scores=blend_logs(scores, distance, statistics))
     return DensityScore(learned, reference, k, statistics, scored)

@@ -61,8 +61,11 @@ class Ensemble(Method):
             raise InputError(f"{len(members)} members need as many scales above 0, got {list(scales)}")
 
     def adapt(self, support: LabelledRows, unlabelled: Tensor | None = None) -> MeanScore:
-        """Every member adapts on its own."""
-        return MeanScore([member.adapt(support, unlabelled) for member in self.members], self.scales)
+        """Every member adapts on its own. Scores that are standardised already are not divided."""
+        scores = [member.adapt(support, unlabelled) for member in self.members]
+        return MeanScore(
+            scores, [1.0 if s.is_standardised else scale for s, scale in zip(scores, self.scales, strict=True)]
+        )
 
 
 def split_replicas(method: Method, build: Callable[[], Method]) -> list[Method]:

@@ -72,7 +72,7 @@ class TaskContext:
 
     @cached_property
     def column_mask(self) -> Tensor:
-        """[R, T, M], 0 for padding, that is for columns which are 0 in all rows of the task, else 1."""
+        """[R, T, M], 0 for columns that are 0 in all rows of the task, padding and constant ones, else 1."""
         return (self.rows != 0).any(2).to(self.rows.dtype)
 
     @cached_property
