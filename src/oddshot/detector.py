@@ -43,8 +43,8 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         What `meta_train` learned or `load_model` read; by default the model that ships with the package, which takes
         any table (docs/universal.md).
     false_positive_rate : float from 0.001 to 0.5, optional
-        The share of normal rows that `predict` may call anomalies, on average over tasks; by default a row is an
-        anomaly where its probability is above 1/2.
+        The share of normal rows that `predict` may call anomalies, on average over tasks; by default 0.05. A model
+        without calibration has one fixed threshold.
 
     Attributes
     ----------

@@ -137,7 +137,7 @@ def test_decisions_are_consistent(t, n_anomaly, signed):
     back = [decision.threshold(decision.rate(cut)) for cut in cuts]  # cuts, since two rates may have the same one
     np.testing.assert_allclose(back, cuts, rtol=1e-6, atol=1e-9)
     assert (decision.rate(1e300), decision.rate(-1e300)) == pytest.approx((RATES[0], RATES[-1]))
-    assert decision.probability(np.array([decision.threshold()]))[0] == pytest.approx(0.5)
+    assert decision.threshold() == decision.threshold(0.05)
     scores = np.concatenate([-np.logspace(30, -6, 30), [0.0], np.logspace(-6, 30, 30)])
     p = decision.probability(scores)
     assert ((p > 0) & (p < 1)).all()
@@ -190,8 +190,10 @@ def test_probabilities_agree_with_predictions(method):
     fitted, X = FewShotDetector(small_model(method, make)).fit(make(9, 10), labels(10)), make(8)
     p = fitted.predict_proba(X)
     np.testing.assert_allclose(p.sum(1), 1)
-    np.testing.assert_array_equal(p.argmax(1), fitted.predict(X))
-    np.testing.assert_array_equal(fitted.decision_function(X) > 0, p[:, 1] > 0.5)
+    np.testing.assert_array_equal(fitted.decision_function(X) > 0, fitted.predict(X) == 1)
+    np.testing.assert_array_equal(
+        fitted.predict(X) == 1, fitted.score_samples(X) > fitted.task_.decision.threshold(0.05)
+    )
     order = np.argsort(fitted.score_samples(X))
     assert (np.diff(p[order, 1]) >= 0).all()
 
@@ -235,7 +237,7 @@ def decision(constant=-0.5, below=0.25, above=2.0, scale=0.5):
 
 def test_the_rates_and_the_reference():
     assert RATES == (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5)
-    assert decision(constant=0.0).threshold() == pytest.approx(0.5 * math.sinh(3.0))
+    assert decision().probability(np.array([0.5 * math.sinh(3.0)]))[0] == pytest.approx(1 / (1 + math.exp(0.5)))
 
 
 def test_thresholds_of_stored_rates_are_those_stored_and_normal_quantiles_lie_straight_between():
@@ -251,14 +253,15 @@ def test_thresholds_of_stored_rates_are_those_stored_and_normal_quantiles_lie_st
 
 
 @pytest.mark.parametrize(("constant", "v"), [(-0.5, 3 + 0.5 / 2), (-4.0, 3 + 4 / 2), (0.0, 3.0), (0.5, 3 - 0.5 / 0.25)])
-def test_without_a_rate_the_threshold_is_where_the_probability_is_a_half(constant, v):
-    assert decision(constant).threshold() == pytest.approx(0.5 * math.sinh(v), rel=1e-12)
+def test_without_a_rate_the_threshold_is_that_of_five_percent_whatever_the_probabilities(constant, v):
+    assert decision(constant).threshold() == pytest.approx(0.5 * math.sinh(4.0), rel=1e-12)
     assert decision(constant).probability(np.array([0.5 * math.sinh(v)]))[0] == pytest.approx(0.5, abs=1e-9)
 
 
 @pytest.mark.parametrize("sign", [-1, 1])
 def test_a_threshold_far_out_is_finite(sign):
-    assert decision(constant=-1000.0 * sign).threshold() == pytest.approx(sign * 0.5 * math.sinh(300.0))
+    far = CalibratedDecision(0.5, np.full(10, 1000.0 * sign), (-0.5, 0.25, 2.0))
+    assert far.threshold() == pytest.approx(sign * 0.5 * math.sinh(300.0))
 
 
 @pytest.mark.parametrize(

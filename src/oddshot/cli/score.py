@@ -32,7 +32,7 @@ def score(
     false_positive_rate: Annotated[
         float | None,
         typer.Option(
-            help="Share of normal rows that may be called anomalies, 0.001 to 0.5.", show_default="probability > 1/2"
+            help="Share of normal rows that may be called anomalies, 0.001 to 0.5.", show_default="0.05"
         ),
     ] = None,
     device: Device = "auto",

@@ -23,6 +23,7 @@ from oddshot.decisions.held_out import HeldOutScores
 from oddshot.errors import InputError
 
 RATES = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5)
+DEFAULT_RATE = 0.05  # of normal rows that may be called anomalies
 REFERENCE_RATE = RATES.index(0.1)  # the log-odds are piecewise linear in v, with their bend at this threshold
 # 1, normal mean and spread, anomaly mean, unlabelled median and 90 %, logs of the three numbers of rows, one squared
 N_FEATURES = 10
@@ -80,12 +81,8 @@ class CalibratedDecision(Decision):
     log_odds: tuple[float, float, float]
 
     def threshold(self, rate: float | None = None) -> float:
-        """The score above which this share of normal rows lies; without a rate, where the probability is 1/2."""
-        if rate is None:
-            constant, below, above = self.log_odds
-            v = self.thresholds[REFERENCE_RATE] - constant / (above if constant <= 0 else below)
-        else:
-            v = np.interp(ndtri(rate), ndtri(RATES), self.thresholds)
+        """The score above which this share of normal rows lies, by default DEFAULT_RATE."""
+        v = np.interp(ndtri(DEFAULT_RATE if rate is None else rate), ndtri(RATES), self.thresholds)
         return float(self.scale * np.sinh(np.clip(v, -MAX_SCALED_SCORE, MAX_SCALED_SCORE)))
 
     def rate(self, threshold: float) -> float:
