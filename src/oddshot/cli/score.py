@@ -31,9 +31,7 @@ def score(
     anomaly_value: AnomalyValue = None,
     false_positive_rate: Annotated[
         float | None,
-        typer.Option(
-            help="Share of normal rows that may be called anomalies, 0.001 to 0.5.", show_default="0.05"
-        ),
+        typer.Option(help="Share of normal rows that may be called anomalies, 0.001 to 0.5.", show_default="0.05"),
     ] = None,
     device: Device = "auto",
     engine: EngineName = "local",
