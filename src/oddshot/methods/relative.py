@@ -6,6 +6,7 @@ another. Without marks no weight depends on the number of attributes: one model 
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import torch
 from torch import Tensor, nn
@@ -83,7 +84,11 @@ class RelativeScore(Score):
         return super().span(LabelledRows(*(_thinned(part) for part in support)))
 
     def scored_context(self) -> ScoredContext:
-        """All rows by leave-one-out."""
+        """All rows by leave-one-out, computed once: decisions and rows that are scored again both need it."""
+        return self._scored_context
+
+    @cached_property
+    def _scored_context(self) -> ScoredContext:
         context, scores = self.describe.context, self.distance(self.describe.describe_context())
         n_unlabelled = context.rows.shape[2] - context.n_labelled
         return ScoredContext(context.rows, scores, context.n_anomaly, n_unlabelled)
