@@ -26,6 +26,7 @@ from oddshot.bench.paper import OUTLIER_DATASETS
 from oddshot.bench.protocol import z_score
 from oddshot.bench.unmixed import draw_episodes, mean_auc
 from oddshot.data.sources.catalogue import load_dataset
+from oddshot.storage.model_file import DEFAULT_THRESHOLD, Model
 from oddshot.universal.prior import MAX_ABS_Z_SCORE, Prior
 from oddshot.universal.training import UniversalConfig, train_universal
 
@@ -123,11 +124,12 @@ def run_fold(fold: int, tables: Path, data_dir: str, device: str, steps: int) ->
         known = {name[:-2]: (file[name], file[name[:-1] + "y"]) for name in file.files if name.endswith("/X")}
     known |= {name: (one.X, one.y) for name, one in datasets.items() if name not in held_out}
     real = RealTables(known, torch.device(device))
-    model = train_universal(UniversalConfig(steps=steps), device=device, make_prior=partial(half_real, real)).cpu()
+    method = train_universal(UniversalConfig(steps=steps), device=device, make_prior=partial(half_real, real)).cpu()
+    model = Model(method, None, DEFAULT_THRESHOLD, {})
     out = {}
     for name in held_out:
-        episodes = draw_episodes(datasets[name], 20, 200, np.random.default_rng([0, len(datasets[name].y)]))
-        out[datasets[name].card.title] = (mean_auc(model, episodes, False), mean_auc(model, episodes, True))
+        episodes = draw_episodes(datasets[name], 20, 200, [0, len(datasets[name].y)])
+        out[datasets[name].card.title] = (mean_auc(model, episodes, 0), mean_auc(model, episodes, 200))
     return out
 
 

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 from oddshot.bench.paper import OUTLIER_DATASETS
-from oddshot.bench.unmixed import DrawnEpisodes, draw_episodes, mean_auc
+from oddshot.bench.unmixed import draw_episodes, mean_auc
 from oddshot.data.sources.catalogue import load_dataset
 from oddshot.universal.shipped import load_universal
 
@@ -27,20 +27,15 @@ N_DRAWS = 40
 def main() -> None:
     """Score, write, draw."""
     torch.set_num_threads(1)
-    method, lines = load_universal().method, []
+    model, lines = load_universal(), []
     for name in OUTLIER_DATASETS:
         if name == "internetads":
             continue
         dataset = load_dataset(name, sys.argv[1], None)
-        episodes = draw_episodes(dataset, N_DRAWS, UNLABELLED_COUNTS[-1], np.random.default_rng([1, len(dataset.y)]))
-        if episodes.unlabelled.shape[2] < UNLABELLED_COUNTS[-1]:
+        episodes = draw_episodes(dataset, N_DRAWS, UNLABELLED_COUNTS[-1], [1, len(dataset.y)])
+        if len(episodes[0].unlabelled) < UNLABELLED_COUNTS[-1]:
             continue
-        aucs = [
-            mean_auc(
-                method, DrawnEpisodes(episodes.support, episodes.query, episodes.unlabelled[:, :, :count]), count > 0
-            )
-            for count in UNLABELLED_COUNTS
-        ]
+        aucs = [mean_auc(model, episodes, count) for count in UNLABELLED_COUNTS]
         lines.append([dataset.card.title, *(f"{auc:.4f}" for auc in aucs)])
         print(",".join(lines[-1]), flush=True)
     means = np.mean([[float(value) for value in line[1:]] for line in lines], axis=0)

@@ -1,4 +1,8 @@
-"""Rows that a task was adapted with, found again among rows to score: these must not be compared with themselves."""
+"""Rows that a task was adapted with, found again among rows to score: these must not be compared with themselves.
+
+They are known by their values. Where equal rows are common, a row that equals a labelled one is most probably another
+row, for which that label is what tells most: then labelled rows are not looked for.
+"""
 
 from dataclasses import dataclass
 
@@ -6,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 MAX_BLOCK_ROWS = 1 << 16  # hashed at a time
+MAX_TWIN_SHARE = 0.05  # of the rows that have an equal one among them
 
 EncodedRows = NDArray[np.float32]
 FloatArray = NDArray[np.float64]
@@ -20,10 +25,13 @@ class SeenRows:
     hashes: NDArray[np.uint64]
 
     @classmethod
-    def of(cls, rows: EncodedRows, scores: FloatArray) -> "SeenRows":
-        """From rows in any order."""
-        hashes = hash_rows(rows)
-        order = np.argsort(hashes, kind="stable")
+    def of(cls, rows: EncodedRows, scores: FloatArray, n_unlabelled: int) -> "SeenRows":
+        """From rows of which the last `n_unlabelled` are not labelled. Of equal rows an unlabelled one counts."""
+        hashes, n_labelled = hash_rows(rows), len(rows) - n_unlabelled
+        _, twins = np.unique(hashes, return_counts=True)
+        has_many_twins = twins[twins > 1].sum() > MAX_TWIN_SHARE * len(rows)
+        kept = np.arange(n_labelled, len(rows)) if has_many_twins else np.roll(np.arange(len(rows)), n_unlabelled)
+        order = kept[np.argsort(hashes[kept], kind="stable")]
         return cls(rows[order], scores[order], hashes[order])
 
     def replace_scores(self, rows: EncodedRows, scores: FloatArray) -> None:

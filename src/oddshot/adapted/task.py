@@ -116,7 +116,8 @@ class AdaptedTask:
         """The rows that it was adapted with, each scored as if it had not been among them."""
         with torch.no_grad():
             context = self.score.scored_context()
-        return SeenRows.of(context.rows[0, 0].float().cpu().numpy(), context.scores[0, 0].double().cpu().numpy())
+        rows, scores = context.rows[0, 0].float().cpu().numpy(), context.scores[0, 0].double().cpu().numpy()
+        return SeenRows.of(rows, scores, context.n_unlabelled)
 
     @property
     def notice(self) -> str:

@@ -1,72 +1,64 @@
 """`oddshot bench unmixed`: the shipped model on tables that were not used in its training.
 
-Each table is one task: its columns are z-scored over all rows and not mixed. Each episode draws at random 5 normal rows
-and 1 anomaly as the support, 25 normal rows and 5 anomalies as queries, and some of the other rows as unlabelled rows.
+Each table is one task, with its rows in the units of its file. Each episode draws at random 5 normal rows and 1 anomaly
+as the support, 25 normal rows and 5 anomalies as queries, and some of the other rows as unlabelled rows. As for a user,
+columns are scaled by the rows that are given, never by the queries.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-import torch
-from torch import Tensor
+from numpy.typing import NDArray
+from sklearn.metrics import roc_auc_score
 
-from oddshot.bench.protocol import z_score
+from oddshot.adapted.task import AdaptedTask
 from oddshot.data.episodes.sampling import EpisodeSizes
 from oddshot.data.sources.catalogue import Dataset
-from oddshot.data.task import ANOMALY, NORMAL
+from oddshot.data.task import ANOMALY, NORMAL, UNLABELLED
 from oddshot.methods import find_method
-from oddshot.methods.contract import LabelledRows, Method
-from oddshot.model.auc import exact_auc
+from oddshot.storage.model_file import DEFAULT_THRESHOLD, Model
 from oddshot.universal.shipped import load_universal
 
 SIZES = EpisodeSizes()
-MAX_EPISODES_PER_CHUNK = 10  # scored at a time, which bounds the memory
 BASELINES = ("ridge+nearest", "catboost")
+IS_ANOMALY = np.repeat([False, True], [SIZES.query_normal, SIZES.query_anomaly])  # of the queries
+
+FloatArray = NDArray[np.float64]
 
 
-class DrawnEpisodes(NamedTuple):
-    """T episodes of one table as T tasks. support, query: [1, T, ...], unlabelled: [1, T, n_unlabelled, M]."""
+class DrawnEpisode(NamedTuple):
+    """Rows of a table: labelled ones, normal first, [6, M], unlabelled ones [u, M] and queries, normal first, [30, M]."""
 
-    support: LabelledRows
-    query: LabelledRows
-    unlabelled: Tensor
+    support: FloatArray
+    unlabelled: FloatArray
+    query: FloatArray
 
 
-def draw_episodes(dataset: Dataset, n_episodes: int, n_unlabelled: int, rng: np.random.Generator) -> DrawnEpisodes:
+def draw_episodes(dataset: Dataset, n_episodes: int, n_unlabelled: int, seed: Sequence[int]) -> list[DrawnEpisode]:
     """Draw episodes of a table; within an episode no row is drawn twice."""
-    X = z_score(np.asarray(dataset.X, dtype=np.float64)).astype(np.float32)
-    groups = [
-        (np.flatnonzero(dataset.y == NORMAL), SIZES.normal),
-        (np.flatnonzero(dataset.y == ANOMALY), SIZES.anomaly),
-    ]
-    drawn = []
+    rng, X = np.random.default_rng(seed), np.asarray(dataset.X, dtype=np.float64)
+    normal, anomaly = (np.flatnonzero(dataset.y == label) for label in (NORMAL, ANOMALY))
+    episodes = []
     for _ in range(n_episodes):
-        shuffled = [(rng.permutation(rows), size) for rows, size in groups]
-        others = rng.permutation(np.concatenate([rows[size:] for rows, size in shuffled]))[:n_unlabelled]
-        drawn.append(np.concatenate([*(rows[:size] for rows, size in shuffled), others]))
-    rows = torch.from_numpy(X[np.stack(drawn)]).unsqueeze(0)
-    n_labelled = SIZES.normal + SIZES.anomaly
-    normals, anomalies = rows[:, :, : SIZES.normal], rows[:, :, SIZES.normal : n_labelled]
-    return DrawnEpisodes(
-        LabelledRows(normals[:, :, : SIZES.support_normal], anomalies[:, :, : SIZES.support_anomaly]),
-        LabelledRows(normals[:, :, SIZES.support_normal :], anomalies[:, :, SIZES.support_anomaly :]),
-        rows[:, :, n_labelled:],
-    )
+        normal, anomaly = rng.permutation(normal), rng.permutation(anomaly)
+        support = [normal[: SIZES.support_normal], anomaly[: SIZES.support_anomaly]]
+        query = [normal[SIZES.support_normal : SIZES.normal], anomaly[SIZES.support_anomaly : SIZES.anomaly]]
+        others = rng.permutation(np.concatenate([normal[SIZES.normal :], anomaly[SIZES.anomaly :]]))[:n_unlabelled]
+        episodes.append(DrawnEpisode(X[np.concatenate(support)], X[others], X[np.concatenate(query)]))
+    return episodes
 
 
-@torch.no_grad()
-def mean_auc(method: Method, episodes: DrawnEpisodes, use_unlabelled: bool) -> float:
-    """Mean AUC over all episodes, with ties as a half."""
+def mean_auc(model: Model, episodes: Sequence[DrawnEpisode], n_unlabelled: int) -> float:
+    """Mean AUC of the queries, ties as a half, with at most so many of the unlabelled rows."""
     aucs = []
-    for start in range(0, episodes.unlabelled.shape[1], MAX_EPISODES_PER_CHUNK):
-        chunk = slice(start, start + MAX_EPISODES_PER_CHUNK)
-        support, query = (
-            LabelledRows(rows.normal[:, chunk], rows.anomaly[:, chunk]) for rows in (episodes.support, episodes.query)
-        )
-        score = method.adapt(support, episodes.unlabelled[:, chunk] if use_unlabelled else None)
-        aucs.append(exact_auc(score(query.normal), score(query.anomaly)))
-    return float(torch.cat(aucs, dim=1).mean())
+    for support, unlabelled, query in episodes:
+        given = np.concatenate([support, unlabelled[:n_unlabelled]])
+        counts = [SIZES.support_normal, SIZES.support_anomaly, len(given) - len(support)]
+        labels = np.repeat([NORMAL, ANOMALY, UNLABELLED], counts).astype(np.int8)
+        task = AdaptedTask.from_table(model, given, labels)
+        aucs.append(roc_auc_score(IS_ANOMALY, task.score_encoded(task.encode(query, "query"))))
+    return float(np.mean(aucs))
 
 
 def compare_methods(
@@ -76,13 +68,13 @@ def compare_methods(
 
     on_row: called with every row as soon as it is computed.
     """
-    methods = {"relative": load_universal().method, **{name: _make_untrained(name) for name in BASELINES}}
-    rows = [["dataset", *methods, *(f"{name} + {n_unlabelled} unlabelled" for name in methods)]]
+    models = {"relative": load_universal(), **{name: untrained_model(name) for name in BASELINES}}
+    rows = [["dataset", *models, *(f"{name} + {n_unlabelled} unlabelled" for name in models)]]
     on_row(rows[0])
     values = []
     for dataset in datasets:
-        episodes = draw_episodes(dataset, n_episodes, n_unlabelled, np.random.default_rng([0, len(dataset.y)]))
-        values.append([mean_auc(method, episodes, use) for use in (False, True) for method in methods.values()])
+        episodes = draw_episodes(dataset, n_episodes, n_unlabelled, [0, len(dataset.y)])
+        values.append([mean_auc(model, episodes, n) for n in (0, n_unlabelled) for model in models.values()])
         rows.append([dataset.card.title, *(f"{value:.4f}" for value in values[-1])])
         on_row(rows[-1])
     rows.append(["Average", *(f"{value:.4f}" for value in np.mean(values, axis=0))])
@@ -90,7 +82,7 @@ def compare_methods(
     return rows
 
 
-def _make_untrained(name: str) -> Method:
+def untrained_model(name: str) -> Model:
     """A method without parameters, which takes rows of any width."""
-    method_type = find_method(name)
-    return method_type(1, method_type.config_type())
+    method = find_method(name)
+    return Model(method(1, method.config_type()), None, DEFAULT_THRESHOLD, {})

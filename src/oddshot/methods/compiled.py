@@ -7,8 +7,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from oddshot.model.blending import standardised_log
 from oddshot.model.description import Describer
-from oddshot.model.neighbours import blend_logs, neighbour_distance
+from oddshot.model.forest import CompiledLevel, evaluate_compiled
+from oddshot.model.neighbours import NeighbourScore
 from oddshot.model.networks import Network
 
 MAX_CHUNK_ROWS = 16384
@@ -154,12 +156,11 @@ class CompiledMean(CompiledScore):
 
 @dataclass(frozen=True)
 class CompiledDensity(CompiledScore):
-    """A learned score blended with the distance to the k nearest reference rows, [B, M]; see `density`."""
+    """A learned score blended with distances to nearest rows; see `density`."""
 
     learned: CompiledScore
-    reference: Tensor
-    k: int
     statistics: Tensor
+    neighbours: NeighbourScore
 
     @property
     def chunk_rows(self) -> int:
@@ -173,7 +174,32 @@ class CompiledDensity(CompiledScore):
 
     def __call__(self, x: Tensor, buffers: Sequence[Tensor] = ()) -> Tensor:
         """x: [n, M] -> [n]."""
-        return blend_logs(self.learned(x), neighbour_distance(x, self.reference, self.k), self.statistics)
+        return standardised_log(self.learned(x).clamp_min(0).sqrt(), self.statistics) + self.neighbours(x)
+
+
+@dataclass(frozen=True)
+class CompiledForest(CompiledScore):
+    """A learned score blended with the share of anomalies that a forest gives; see `forest`."""
+
+    learned: CompiledScore
+    levels: Sequence[CompiledLevel]
+    statistics: Tensor
+    weight: float
+
+    @property
+    def chunk_rows(self) -> int:
+        """Those of the learned score."""
+        return self.learned.chunk_rows
+
+    @property
+    def runs_in_threads(self) -> bool:
+        """If the learned score does."""
+        return self.learned.runs_in_threads
+
+    def __call__(self, x: Tensor, buffers: Sequence[Tensor] = ()) -> Tensor:
+        """x: [n, M] -> [n]."""
+        score = standardised_log(self.learned(x).clamp_min(0).sqrt(), self.statistics)
+        return score + self.weight * evaluate_compiled(self.levels, x.T.contiguous())
 
 
 def scaled_mean(values: Sequence[Tensor], scales: Sequence[float]) -> Tensor:

@@ -1,8 +1,8 @@
-"""The score of `relative` blended with the distance to normal-looking rows, for supports without anomalies.
+"""The score of `relative` blended with distances to normal-looking rows, for supports without anomalies.
 
 Where no anomaly tells what to look for, a row in a sparse region is suspicious by itself, and k-nearest-neighbour
 distances are hard to beat. A fault that occurs often among the unlabelled rows is dense, though: so the rows that the
-learned score finds most anomalous are not taken as neighbours.
+learned score finds most anomalous are not taken as neighbours, and the nearest labelled normal row counts beside them.
 """
 
 import math
@@ -13,31 +13,31 @@ from torch import Tensor
 
 from oddshot.methods.compiled import CompiledDensity, CompiledScore
 from oddshot.methods.contract import LabelledRows, Score, ScoredContext
-from oddshot.model.neighbours import blend_logs, log_distance, neighbour_distance
+from oddshot.model.blending import log_statistics, standardised_log
+from oddshot.model.neighbours import NeighbourDistance, NeighbourScore, column_spread, compress, mean_distance
 
-MIN_BACKGROUND = 3  # rows, from which the spread of both scores is taken
+MIN_BACKGROUND = 3  # rows, from which the spread of the distances is taken
 SUSPECT_SHARE = 0.35  # of the background rows: those with the highest learned scores are not taken as neighbours
-MIN_LOG_SPREAD = 0.05  # of both logarithms, where all rows are nearly alike
-N_NEIGHBOURS = 10  # of the background; without unlabelled rows the nearest normal one
+N_NEIGHBOURS = 10  # of the background
+N_TRUSTED_NORMAL = 5  # labelled normal rows, from which on the nearest one counts as much as the other parts
 
 
 @dataclass(frozen=True)
 class DensityScore(Score):
-    """s(x) = z(log √a(x)) + z(log d(x)): a is a learned score, d the mean distance to the k nearest reference rows.
+    """s(x) = z(log √a(x)) + Σ w z(log d(x)): a is a learned score, each d the mean distance to some nearest rows.
 
-    z standardises by the leave-one-out values of the background rows. reference: [R, T, B, M]. statistics: [R, T, 4],
-    mean and standard deviation of both logarithms. context: the rows that the task was adapted with, and their scores.
+    z standardises by the leave-one-out values of the background rows. statistics: [R, T, 2], of √a. context: the rows
+    that the task was adapted with, and their scores.
     """
 
     learned: Score
-    reference: Tensor
-    k: int
     statistics: Tensor
+    neighbours: NeighbourScore
     context: ScoredContext
 
     def __call__(self, x: Tensor) -> Tensor:
         """x: [R, T, N, M] -> [R, T, N] in float64."""
-        return blend_logs(self.learned(x), neighbour_distance(x, self.reference, self.k), self.statistics)
+        return standardised_log(self.learned(x).clamp_min(0).sqrt(), self.statistics) + self.neighbours(x)
 
     @property
     def representation(self) -> Tensor:
@@ -60,26 +60,48 @@ class DensityScore(Score):
 
     def compiled(self) -> CompiledScore:
         """The learned score compiled, and the reference rows of the only task."""
-        return CompiledDensity(self.learned.compiled(), self.reference[0, 0], self.k, self.statistics[0, 0])
+        return CompiledDensity(self.learned.compiled(), self.statistics[0, 0], self.neighbours.of_only_task())
 
 
 def with_density(learned: Score) -> Score:
     """The blended score of tasks without labelled anomalies; the learned one itself where background rows are few."""
     context = learned.scored_context()
-    rows, scores, n_rows = context.rows, context.scores, context.scores.shape[-1]
+    n_rows = context.scores.shape[-1]
     if context.n_anomaly > 0 or n_rows < MIN_BACKGROUND:
         return learned
-    n_normal, k = n_rows - context.n_unlabelled, N_NEIGHBOURS if context.n_unlabelled else 1
-    ranked = scores.clone()
-    ranked[..., :n_normal] = -math.inf  # labelled normal rows are always neighbours
-    n_kept = max(math.ceil((1 - SUSPECT_SHARE) * n_rows), n_normal) if context.n_unlabelled else n_rows
-    kept = ranked.topk(n_kept, dim=-1, largest=False).indices
+    n_normal = n_rows - context.n_unlabelled
+    compressed = compress(context.rows)
+    spread = column_spread(compressed)
+    rows = compressed / spread
+    labelled = torch.arange(n_normal, device=rows.device).expand(*context.scores.shape[:2], -1)
+    if context.n_unlabelled:
+        weight = min(1.0, n_normal / N_TRUSTED_NORMAL)
+        found = [_find(rows, labelled, 1, weight), _find(rows, _unsuspicious(context), N_NEIGHBOURS, 1.0)]
+    else:
+        found = [_find(rows, labelled, 1, 1.0)]
+    distance = context.scores.clamp_min(0).sqrt()
+    statistics = log_statistics(distance)
+    scores = torch.stack([standardised_log(distance, statistics), *(own for _, own in found)]).sum(0)
+    neighbours = NeighbourScore(spread, [one for one, _ in found])
+    return DensityScore(learned, statistics, neighbours, context._replace(scores=scores))
+
+
+def _unsuspicious(context: ScoredContext) -> Tensor:
+    """Places of the background rows without those of the highest learned scores, [R, T, B]; labelled rows stay."""
+    n_rows = context.scores.shape[-1]
+    n_normal, ranked = n_rows - context.n_unlabelled, context.scores.clone()
+    ranked[..., :n_normal] = -math.inf
+    return ranked.topk(max(math.ceil((1 - SUSPECT_SHARE) * n_rows), n_normal), dim=-1, largest=False).indices
+
+
+def _find(rows: Tensor, kept: Tensor, k: int, weight: float) -> tuple[NeighbourDistance, Tensor]:
+    """The distance to the nearest of some rows, and what it is by leave-one-out for each row.
+
+    rows: [R, T, L, M], kept: [R, T, B], the places of those that are neighbours -> ..., [R, T, L].
+    """
+    k = min(k, max(kept.shape[-1] - 1, 1))
     reference = rows.gather(2, kept.unsqueeze(-1).expand(-1, -1, -1, rows.shape[-1]))
-    is_itself = kept.unsqueeze(2) == torch.arange(n_rows, device=kept.device).view(1, 1, -1, 1)
-    k = min(k, n_kept - 1)
-    distance = neighbour_distance(rows, reference, k, is_itself)
-    logs = [log_distance(scores.clamp_min(0).sqrt()), log_distance(distance)]
-    parts = [part for log in logs for part in (log.mean(-1), log.std(-1, correction=0).clamp_min(MIN_LOG_SPREAD))]
-    statistics = torch.stack(parts, dim=-1)
-    scored = context._replace(scores=blend_logs(scores, distance, statistics))
-    return DensityScore(learned, reference, k, statistics, scored)
+    is_itself = kept.unsqueeze(2) == torch.arange(rows.shape[2], device=kept.device).view(1, 1, -1, 1)
+    distance = mean_distance(rows, reference, k, is_itself)
+    found = NeighbourDistance(reference, k, log_statistics(distance), weight)
+    return found, found.standardise(distance)

@@ -15,6 +15,7 @@ from oddshot.methods.compiled import CompiledRelative
 from oddshot.methods.contract import LabelledRows, Method, Score, ScoredContext
 from oddshot.methods.density import with_density
 from oddshot.methods.eigen import Eigen, EigenConfig
+from oddshot.methods.forest import ForestScore, with_forest
 from oddshot.methods.hyperparameters import require_at_least
 from oddshot.methods.scores import Distance
 from oddshot.model.curves import N_COLUMN_FEATURES, N_VALUE_FEATURES
@@ -61,10 +62,12 @@ class RelativeConfig(EigenConfig):
 
 @dataclass(frozen=True)
 class RelativeScore(Score):
-    """Rows are described, then scored as in the proposed method."""
+    """Rows are described, then scored as in the proposed method. support: all labelled rows, also those that no row is
+    related to because there are too many."""
 
     describe: Describer
     distance: Distance
+    support: LabelledRows
 
     def __call__(self, x: Tensor) -> Tensor:
         """x: [R, T, N, M] -> [R, T, N] in float64."""
@@ -81,7 +84,7 @@ class RelativeScore(Score):
 
     def span(self, support: LabelledRows) -> tuple[Tensor, Tensor]:
         """As for every method, of the rows that others are related to."""
-        return super().span(LabelledRows(*(_thinned(part) for part in support)))
+        return super().span(_thinned(support))
 
     def scored_context(self) -> ScoredContext:
         """All rows by leave-one-out, computed once: decisions and rows that are scored again both need it."""
@@ -90,8 +93,15 @@ class RelativeScore(Score):
     @cached_property
     def _scored_context(self) -> ScoredContext:
         context, scores = self.describe.context, self.distance(self.describe.describe_context())
-        n_unlabelled = context.rows.shape[2] - context.n_labelled
-        return ScoredContext(context.rows, scores, context.n_anomaly, n_unlabelled)
+        n_unlabelled, rows = context.rows.shape[2] - context.n_labelled, context.rows
+        n_normal, n_anomaly = (part.shape[2] for part in self.support)
+        if n_normal + n_anomaly > context.n_labelled:
+            places = torch.cat([_spaced(n_anomaly), n_anomaly + _spaced(n_normal)]).to(rows.device)
+            labelled = torch.cat([self.support.anomaly, self.support.normal], dim=2)
+            of_labelled = self(labelled).index_copy(2, places, scores[..., : context.n_labelled])
+            rows = torch.cat([labelled, rows[:, :, context.n_labelled :]], dim=2)
+            scores = torch.cat([of_labelled, scores[..., context.n_labelled :]], dim=2)
+        return ScoredContext(rows, scores, n_anomaly, n_unlabelled)
 
     def compiled(self) -> CompiledRelative:
         """Rows are described and scored transposed."""
@@ -114,6 +124,8 @@ class Relative(Eigen):
         self.attention = Network([N_COLUMN_FEATURES + marks, 16, config.heads], replicas=replicas)
         self.marks = nn.Parameter(torch.zeros(replicas, n_attributes, marks)) if marks else None
         self.imagined = nn.Parameter(torch.zeros(replicas, config.units))  # stands for the anomaly where none is known
+        self.register_buffer("forest_weight", torch.zeros(replicas))  # for each labelled anomaly
+        self.forest_weight: Tensor
 
     def initialise(self, generators: Sequence[torch.Generator], start: Method | None = None) -> None:
         """Random weights; or those of a trained method, with new marks for columns that it has not met."""
@@ -126,16 +138,21 @@ class Relative(Eigen):
             self.load_expanded(self._weights_from(start), start)
 
     def adapt(self, support: LabelledRows, unlabelled: Tensor | None = None) -> Score:
-        """Solve Eq. 3 for the described rows; without anomalies the score is blended with distances to neighbours."""
+        """Solve Eq. 3 for the described rows, and blend the score with what needs no training on other tasks.
+
+        That is a forest on the labelled rows, or without anomalies distances to neighbours.
+        """
         score = self.relate(support, unlabelled)
-        return score if self.is_being_trained or support.anomaly.shape[2] > 0 else with_density(score)
+        if self.is_being_trained:
+            return score
+        return with_forest(score, self.forest_weight) if support.anomaly.shape[2] > 0 else with_density(score)
 
     def relate(self, support: LabelledRows, unlabelled: Tensor | None = None) -> RelativeScore:
         """Describe the support by leave-one-out, and solve Eq. 3 for the described rows."""
         self.check_support(support)
-        support = LabelledRows(*(_thinned(part) for part in support))
-        describe = self.describer(support, unlabelled)
-        return RelativeScore(describe, self.solve(_described_support(describe), self.imagined))
+        support = LabelledRows(*(part.clamp(-MAX_ABS_VALUE, MAX_ABS_VALUE) for part in support))
+        describe = self.describer(_thinned(support), unlabelled)
+        return RelativeScore(describe, self.solve(_described_support(describe), self.imagined), support)
 
     def augment_episode(
         self, support: LabelledRows, query: LabelledRows, step: int
@@ -160,6 +177,7 @@ class Relative(Eigen):
 
     def embed_rows(self, score: Score, x: Tensor) -> Tensor:
         """The same for rows that are described first."""
+        score = score.learned if isinstance(score, ForestScore) else score
         assert isinstance(score, RelativeScore)  # the three spaces are drawn of tasks with anomalies
         return self.embed(score.describe(x), score.representation)
 
@@ -183,12 +201,15 @@ class Relative(Eigen):
         return weights
 
 
-def _thinned(rows: Tensor) -> Tensor:
-    """At most MAX_LABELLED rows of each task, evenly spaced. rows: [R, T, N, M]."""
-    n = rows.shape[2]
-    if n <= MAX_LABELLED:
-        return rows
-    return rows[:, :, torch.linspace(0, n - 1, MAX_LABELLED, device=rows.device).round().long()]
+def _spaced(n: int) -> Tensor:
+    """At most MAX_LABELLED of n places, evenly spaced."""
+    return torch.arange(n) if n <= MAX_LABELLED else torch.linspace(0, n - 1, MAX_LABELLED).round().long()
+
+
+def _thinned(support: LabelledRows) -> LabelledRows:
+    """At most MAX_LABELLED rows of each label."""
+    normal, anomaly = (rows[:, :, _spaced(rows.shape[2]).to(rows.device)] for rows in support)
+    return LabelledRows(normal, anomaly)
 
 
 def _described_support(describe: Describer) -> LabelledRows:

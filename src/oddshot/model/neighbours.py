@@ -1,21 +1,71 @@
-"""Distances to nearest neighbours, and their logarithm."""
+"""Distances to nearest neighbours as parts of a score."""
 
 import math
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
+from oddshot.model.blending import standardised_log
 from oddshot.model.relations import MAX_ABS_VALUE, ROUNDING_SHARE
 
-MIN_DISTANCE = 1e-3  # added before the logarithm
+MIN_SPREAD = 0.1  # of a compressed column: where all rows known are alike, another value is far from them
 
 
-def neighbour_distance(x: Tensor, reference: Tensor, k: int, is_itself: Tensor | None = None) -> Tensor:
+class NeighbourDistance(NamedTuple):
+    """The mean distance d to the k nearest reference rows, as w z(log d).
+
+    reference: [R, T, B, M]. statistics: [R, T, 2], of the logarithms of the background's leave-one-out distances.
+    """
+
+    reference: Tensor
+    k: int
+    statistics: Tensor
+    weight: float
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """x: [R, T, N, M], compressed -> [R, T, N]."""
+        return self.standardise(mean_distance(x, self.reference, self.k))
+
+    def standardise(self, distance: Tensor) -> Tensor:
+        """w z(log d): [R, T, N] -> [R, T, N]."""
+        return self.weight * standardised_log(distance, self.statistics)
+
+
+class NeighbourScore(NamedTuple):
+    """The sum of several distances. spread: [R, T, 1, M], of the background's columns when compressed."""
+
+    spread: Tensor
+    distances: Sequence[NeighbourDistance]
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """x: [R, T, N, M] -> [R, T, N] in float64."""
+        compressed = compress(x) / self.spread
+        return torch.stack([distance(compressed) for distance in self.distances]).sum(0)
+
+    def of_only_task(self) -> "NeighbourScore":
+        """The same for x: [N, M]."""
+        distances = [d._replace(reference=d.reference[0, 0], statistics=d.statistics[0, 0]) for d in self.distances]
+        return NeighbourScore(self.spread[0, 0], distances)
+
+
+def compress(x: Tensor) -> Tensor:
+    """Values beyond a standard deviation become logarithms: in heavy-tailed columns, the tails would count alone."""
+    return x.clamp(-MAX_ABS_VALUE, MAX_ABS_VALUE).asinh()
+
+
+def column_spread(rows: Tensor) -> Tensor:
+    """The standard deviation of each column: [..., N, M] -> [..., 1, M]."""
+    return rows.std(-2, correction=0, keepdim=True).clamp_min(MIN_SPREAD)
+
+
+def mean_distance(x: Tensor, reference: Tensor, k: int, is_itself: Tensor | None = None) -> Tensor:
     """Mean distance to the k nearest reference rows, root mean square over columns, in float64.
 
     x: [..., N, M], reference: [..., B, M] -> [..., N]. is_itself: [..., N, B], true for pairs that are left out.
     """
-    distance = _distances(x.clamp(-MAX_ABS_VALUE, MAX_ABS_VALUE), reference)
+    distance = _distances(x, reference)
     if is_itself is not None:
         distance = distance.masked_fill(is_itself, math.inf)
     nearest = distance.amin(-1) if k == 1 else distance.topk(k, dim=-1, largest=False, sorted=False).values.mean(-1)
@@ -31,14 +81,3 @@ def _distances(x: Tensor, reference: Tensor) -> Tensor:
     # Equal rows have a distance of 0, not what rounding leaves of the difference of large numbers.
     squared = torch.where(squared < ROUNDING_SHARE * squares, 0.0, squared)
     return (squared / x.shape[-1]).sqrt()
-
-
-def blend_logs(learned: Tensor, distance: Tensor, statistics: Tensor) -> Tensor:
-    """z(log √a) + z(log d), standardised by mean and standard deviation of both: [..., N], [..., N], [..., 4]."""
-    mean_a, std_a, mean_d, std_d = statistics.unsqueeze(-2).unbind(-1)
-    return (log_distance(learned.clamp_min(0).sqrt()) - mean_a) / std_a + (log_distance(distance) - mean_d) / std_d
-
-
-def log_distance(distance: Tensor) -> Tensor:
-    """log(d + MIN_DISTANCE), in float64."""
-    return (distance.double() + MIN_DISTANCE).log()
