@@ -63,7 +63,7 @@ def score_in_process(task: AdaptedTask, files: Sequence[Path]) -> Iterator[FileC
 def score_chunks(task: AdaptedTask, file: str) -> Iterator[NDArray[np.float64]]:
     """Yield the scores of a file's rows in chunks, [n] each."""
     first = 1
-    for chunk in stream_table(file, kinds=task.encoding.kinds):
+    for chunk in stream_table(file, kinds=task.encoding.stored_kinds):
         scores = task.score_encoded(task.encode(chunk, file, first))
         first += len(scores)
         yield scores

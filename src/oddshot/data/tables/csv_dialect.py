@@ -98,11 +98,15 @@ def _detect_delimiter(sample: str) -> str:
 
 
 def _detect_decimal(rows: Sequence[Sequence[str]], delimiter: str) -> str:
-    """Return a comma if some numbers are written with one and none with a point."""
+    """Return a comma if some numbers are written with one and none with a point.
+
+    What stands before three digits may also separate thousands, and counts only if nothing else is there.
+    """
     if delimiter == ",":
         return "."
-    signs = {match[1] for row in rows for cell in row if (match := re.fullmatch(r"\s*[+-]?\d+([.,])\d+\s*", cell))}
-    return "," if signs == {","} else "."
+    matches = [match for row in rows for cell in row if (match := re.fullmatch(r"\s*[+-]?\d+([.,])(\d+)\s*", cell))]
+    certain = {match[1] for match in matches if len(match[2]) != 3}
+    return "," if (certain or {match[1] for match in matches}) == {","} else "."
 
 
 def _check_quotes_are_closed(path: Path, dialect: CsvDialect) -> None:
