@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from oddshot.data.tables.column_names import check_unique_names, without_row_index
+from oddshot.data.tables.packed_files import given_path
 from oddshot.data.tables.text_encoding import scan_text_file
 from oddshot.errors import InputError
 
@@ -45,7 +46,7 @@ def detect_dialect(path: Path) -> CsvDialect:
     delimiter = _detect_delimiter(content)
     header, *rows = _parse_sample(content, delimiter)
     names = tuple(name.strip() for name in header)
-    columns = without_row_index(names, path)
+    columns = without_row_index(names, given_path(path))
     check_unique_names(columns, str(path))
     if not columns:
         raise InputError(f"{path}: the header has no column names")

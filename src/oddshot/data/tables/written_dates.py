@@ -15,7 +15,10 @@ from oddshot.data.tables import parsing
 DateOrder = Literal["iso", "dmy", "mdy", "ymd", "seconds", "milliseconds"]
 """iso: ISO 8601. dmy, mdy, ymd: the order of day, month and year. Otherwise: a number since 1970."""
 
-_TIME = r"(?:(?:[ T]|, ?)(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2}(?:\.\d{1,9})?))? ?(?P<half>[AaPp]\.?[Mm]\.?)?)?"
+_TIME = (
+    r"(?:(?:[ T]|, ?)(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2}(?:\.\d{1,9})?))?"
+    r" ?(?P<half>[AaPp]\.?[Mm]\.?)?)?"
+)
 _YEAR = r"(?P<year>\d{4}|\d{2})"
 _PATTERNS = (  # the fields in the order in which they are written
     rf"^(?P<first>\d{{1,2}})(?P<mark>[./-])(?P<second_field>\d{{1,2}})[./-]{_YEAR}{_TIME}$",
