@@ -56,7 +56,11 @@ def describe_cells(column: Any, encoder: ColumnEncoder, location: CellLocation) 
         values = read_timestamps(column, location, encoder.order)
     elif isinstance(encoder, NumericColumn):
         is_number = encoder.kind == "number"
-        values = read_numbers(column, location, encoder.notation) if is_number else read_booleans(column, location)
+        values = (
+            read_numbers(column, location, encoder.notation, encoder.tolerant)
+            if is_number
+            else read_booleans(column, location)
+        )
     else:
         is_text = arrow_kind(column) == "text"
         return int(parsing.clean_text(column.cast("string")).null_count if is_text else column.null_count), ""

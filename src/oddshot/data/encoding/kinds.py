@@ -21,7 +21,7 @@ from oddshot.data.encoding.category_column import (
 )
 from oddshot.data.encoding.column_encoder import ColumnEncoder
 from oddshot.data.encoding.date_column import MIN_MILLISECONDS, DateColumn, fit_clock, fit_dates
-from oddshot.data.encoding.numeric_column import NumericColumn, fit_booleans, fit_numbers
+from oddshot.data.encoding.numeric_column import NumericColumn, fit_booleans, fit_mostly_numbers, fit_numbers
 from oddshot.data.encoding.running import epoch_order, why_left_out
 from oddshot.data.encoding.text_column import TextColumn, fit_text
 from oddshot.data.tables import parsing
@@ -132,6 +132,8 @@ def fit_column(
     kind, known = recognise_kind(with_values), [*columns, *(column for column in context if has_values(column))]
     if kind is NUMBER and not keep:
         return _fit_numbers_or_reason(columns, locations, known)
+    if kind is CATEGORY and (encoder := fit_mostly_numbers(columns, locations)) is not None:
+        return encoder
     if kind is CATEGORY and len(known) > len(columns) and all(arrow_kind(column) != "other" for column in known):
         return why_no_categories(count_categories(known)[0]) or kind.fit(columns, locations)
     return kind.fit(columns, locations)

@@ -53,8 +53,7 @@ def why_left_out(name: str, tables: Sequence[FloatArray]) -> str | None:
         return RUNNING_NUMBER
     if not all(len(np.unique(one)) == len(one) for one in values):
         return None
-    is_permutation = len(values) == 1 and n_rows >= _MIN_ROWS_OF_PERMUTATION and np.ptp(values[0]) == n_rows - 1
-    return UNIQUE_KEY if has_key_name or is_permutation else None
+    return UNIQUE_KEY if has_key_name or _is_permutation(np.concatenate(values)) else None
 
 
 def epoch_order(name: str, tables: Sequence[FloatArray]) -> Literal["seconds", "milliseconds"] | None:
@@ -96,6 +95,12 @@ def _is_strictly_sorted(values: Sequence[FloatArray]) -> bool:
     if not any(map(len, steps)):
         return False
     return all((step > 0).all() for step in steps) or all((step < 0).all() for step in steps)
+
+
+def _is_permutation(values: FloatArray) -> bool:
+    """Return whether values are all numbers from one to another, each once."""
+    n_rows = len(values)
+    return n_rows >= _MIN_ROWS_OF_PERMUTATION and np.ptp(values) == n_rows - 1 and len(np.unique(values)) == n_rows
 
 
 def _is_sorted(values: Sequence[FloatArray]) -> bool:

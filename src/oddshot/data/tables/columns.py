@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from oddshot.data.tables import parsing
 from oddshot.data.tables.written_dates import DateOrder, epoch_timestamps, parse_written_dates
-from oddshot.data.tables.written_numbers import PLAIN, Notation, parse_written_numbers
+from oddshot.data.tables.written_numbers import PLAIN, Notation, find_numbers, parse_written_numbers
 from oddshot.errors import InputError
 
 FloatArray = NDArray[np.float64]
@@ -91,11 +91,15 @@ def _kind_of_type(arrow_type: Any) -> ArrowKind:
     return "other"
 
 
-def read_numbers(column: Any, location: CellLocation, notation: Notation = PLAIN) -> FloatArray:
+def read_numbers(
+    column: Any, location: CellLocation, notation: Notation = PLAIN, is_tolerant: bool = False
+) -> FloatArray:
     """Return the cells as numbers: [n]. Other text, infinities and numbers beyond MAX_MAGNITUDE are errors.
 
-    notation: how text is written.
+    notation: how text is written. is_tolerant: whether other text is taken as missing, with a warning.
     """
+    if is_tolerant and arrow_kind(column) == "text":
+        column = _without_other_text(column, location, notation)
     parser = partial(parse_written_numbers, notation=notation)
     column = _decode(column, ("number", "boolean", "text"), parser, location, "a number")
     if pa.types.is_duration(column.type):
@@ -104,6 +108,19 @@ def read_numbers(column: Any, location: CellLocation, notation: Notation = PLAIN
         values = _to_float64(column)
     _check_magnitude(values, location)
     return values
+
+
+def _without_other_text(column: Any, location: CellLocation, notation: Notation) -> Any:
+    """Replace the cells of a column of text that are no numbers by null, with a warning."""
+    text = column.cast(pa.string()).combine_chunks()
+    is_number = find_numbers(text, notation)
+    if not is_number.all():
+        index, n_others = int(is_number.argmin()), int((~is_number).sum())
+        more = f" (and {n_others - 1:,} more)" if n_others > 1 else ""
+        problem = f"is not a number and taken as missing{more}"
+        warnings.warn(str(location.error(index, text[index].as_py(), problem)), stacklevel=4)
+        text = pc.if_else(pa.array(is_number), text, pa.scalar(None, text.type))
+    return pa.chunked_array([text])
 
 
 def read_booleans(column: Any, location: CellLocation) -> FloatArray:

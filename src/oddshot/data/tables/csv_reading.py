@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.csv
 
+from oddshot.data.tables.columns import arrow_kind
 from oddshot.data.tables.csv_dialect import CsvDialect, detect_dialect, open_python_csv
 from oddshot.data.tables.parsing import MISSING_VALUES
 from oddshot.data.tables.written_numbers import Notation, parse_written_numbers
@@ -44,7 +45,7 @@ def _with_decimal_commas(table: Any, text_columns: Sequence[str]) -> Any:
     """Parse the columns that Arrow leaves as text because points separate thousands, as in 1.234,5 and 1.234."""
     for j, name in enumerate(table.column_names):
         column = table[name]
-        if name in text_columns or not pa.types.is_dictionary(column.type):
+        if name in text_columns or arrow_kind(column) != "text":
             continue
         text = column.cast(pa.string())
         numbers = _try_numbers(text) if _try_numbers(text[:_N_PROBED_CELLS]) is not None else None

@@ -6,8 +6,10 @@ and separates thousands in another, and a unit is stripped only where it is the 
 
 from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from oddshot.data.tables import parsing
 
@@ -102,6 +104,32 @@ def parse_written_numbers(text: Any, notation: Notation) -> Any:
     return pc.binary_join_element_wise(parts["sign"], digits, parts["exponent"], "").cast(pa.float64())
 
 
+def detect_main_notation(text: Any) -> Notation | None:
+    """Return how those cells of an Arrow array are written that are numbers with the most frequent unit."""
+    text = text.filter(pc.is_valid(pc.extract_regex(_normalise(text), _WRITTEN_NUMBER)))
+    parts = _split(text)
+    if parts is None or len(text) == 0:
+        return None
+    for name in ("before", "after"):
+        units = parts[name].dictionary_encode().indices
+        has_main_unit = pc.fill_null(pc.equal(units, pc.mode(units)[0]["mode"]), False)
+        text, parts = text.filter(has_main_unit), {key: part.filter(has_main_unit) for key, part in parts.items()}
+    return detect_notation(text)
+
+
+def find_numbers(text: Any, notation: Notation) -> NDArray[np.bool_]:
+    """Return which cells are missing, or numbers in this notation: [n]."""
+    text = _normalise(text)
+    found = pc.extract_regex(text, _WRITTEN_NUMBER)
+    is_number = pc.is_valid(found)
+    for name, unit in (("before", notation.before), ("after", notation.after)):
+        cells = pc.utf8_trim_whitespace(pc.struct_field(found, name))
+        is_number = pc.and_(is_number, pc.is_in(cells, pa.array(["", unit], cells.type)))
+    pattern = _DIGITS_BY_SEPARATORS[notation.decimal, notation.thousands]
+    is_number = pc.and_(is_number, pc.match_substring_regex(pc.struct_field(found, "digits"), pattern))
+    return np.asarray(pc.or_kleene(pc.is_null(text), pc.fill_null(is_number, False)), bool)
+
+
 def is_notation(value: object) -> bool:
     """Return whether a field of a model file, which may be forged, is a notation."""
     if not isinstance(value, tuple) or len(value) != 4 or not all(isinstance(one, str) for one in value):
@@ -111,9 +139,7 @@ def is_notation(value: object) -> bool:
 
 def _split(text: Any) -> dict[str, Any] | None:
     """Split cells into sign, unit before, digits, exponent and unit after; None if some cell is no number."""
-    text = parsing.clean_text(text, parsing.MISSING_AMONG_NUMBERS)
-    for pattern, replacement in _REPLACED:
-        text = pc.replace_substring_regex(text, pattern, replacement)
+    text = _normalise(text)
     found = pc.extract_regex(text, _WRITTEN_NUMBER)
     if found.null_count > text.null_count:
         return None
@@ -125,3 +151,11 @@ def _split(text: Any) -> dict[str, Any] | None:
     if pc.any(pc.equal(pc.binary_length(parts["sign"]), 2)).as_py():
         return None
     return parts
+
+
+def _normalise(text: Any) -> Any:
+    """Null for missing values, and one way to write spaces, minus signs and negative numbers."""
+    text = parsing.clean_text(text, parsing.MISSING_AMONG_NUMBERS)
+    for pattern, replacement in _REPLACED:
+        text = pc.replace_substring_regex(text, pattern, replacement)
+    return text
