@@ -286,11 +286,12 @@ def test_labels_of_other_types_and_pairs_of_numbers(kind):
 @pytest.mark.parametrize(
     ("y", "message"),
     [
-        (["ok", "fault", "ok"], "labels are numbers: 1 = anomaly, 0 = normal, -1 = unlabelled"),
+        (["ok", "fault", "ok"], "labels are text; name the value of anomalies with anomaly_value, or give 1 = anomaly"),
         ([0, 1, 2], "Only binary classification"),
         ([5, 5, 5], "only one class, label"),
         ([0.5, 1.0, 0.0], "Unknown label type"),
-        ([0, 1, np.nan], "NaN"),
+        ([0, 1, np.inf], "infinity"),
+        ([-1, 2, 2], "y has -1, which is unlabelled, beside 2; labels are 1 = anomaly"),
         ([0, 1], "X has 3 rows and y has 2 labels"),
         ([-1, 1, 1], "at least one row labelled normal"),
         (None, "requires y to be passed"),
@@ -300,6 +301,41 @@ def test_wrong_labels(y, message):
     with pytest.raises(ValueError, match=message) as caught:
         FewShotDetector().fit(numbers(0)[:3], y)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        [0, 1, np.nan, 0],
+        [0, 1, None, 0],
+        [False, True, None, False],
+        pd.Series([0, 1, None, 0], dtype="Int64"),
+        pd.Series([False, True, None, False], dtype="boolean"),
+        pd.Series([0, 1, None, 0]),
+    ],
+)
+def test_a_missing_label_is_unlabelled(y):
+    X = numbers(0)[:4]
+    expected = FewShotDetector().fit(X, [0, 1, -1, 0]).score_samples(X)
+    np.testing.assert_array_equal(FewShotDetector().fit(X, y).score_samples(X), expected)
+
+
+def test_labels_of_text_with_an_anomaly_value():
+    X, expected = numbers(0)[:4], FewShotDetector().fit(numbers(0)[:4], [0, 1, -1, 0])
+    for y in (
+        ["ok", "bad", None, "ok"],
+        pd.Series(["ok", "bad", pd.NA, "ok"], dtype="string"),
+        ["ok", " bad", "", "ok"],
+    ):
+        fitted = FewShotDetector(anomaly_value="bad").fit(X, y)
+        np.testing.assert_array_equal(fitted.score_samples(X), expected.score_samples(X))
+        np.testing.assert_array_equal(fitted.predict(X), np.array(["ok", y[1]])[expected.predict(X)])
+    several = FewShotDetector(anomaly_value="bad").fit(X, ["ok", "bad", None, "fine"])
+    assert several.classes_.tolist() == [0, 1]
+    with pytest.raises(
+        ValueError, match=r"y: no row has 'y' = 'Bad'; values seen: 'ok', 'bad' \(did you mean 'bad'\?\)"
+    ):
+        FewShotDetector(anomaly_value="Bad").fit(X, ["ok", "bad", None, "ok"])
 
 
 def test_labels_in_a_column_are_taken_with_a_warning():

@@ -2,12 +2,13 @@
 
 import json
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
@@ -18,11 +19,13 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from oddshot.adapted.explanation import Explanation
 from oddshot.adapted.onnx_export import write_onnx
+from oddshot.adapted.ranges import RangeMonitor
 from oddshot.adapted.task import AdaptedTask, require_calibration, sample_unlabelled
-from oddshot.data.encoding import Encoding
+from oddshot.data.encoding import ColumnChoice, Encoding
 from oddshot.data.files import write_bytes
 from oddshot.data.tables.concatenation import concat_tables
 from oddshot.data.tables.conversion import as_table, take_rows
+from oddshot.data.tables.labels import labels_of_target
 from oddshot.data.task import ANOMALY, NORMAL, UNLABELLED
 from oddshot.decisions.calibration import check_rate
 from oddshot.errors import InputError, OddshotError, file_error
@@ -45,6 +48,12 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     false_positive_rate : float from 0.001 to 0.5, optional
         The share of normal rows that `predict` may call anomalies, on average over tasks; by default 0.05. A model
         without calibration has one fixed threshold.
+    columns : list of names, dict from names to kinds, or Encoding, optional
+        Which columns of a table to use, or as what: "number", "category", "boolean", "date", "text" or "ignore". By
+        default all are used but those that only number the rows or are a clock, of which `fit` warns. For a model
+        without columns of its own, as the one that ships.
+    anomaly_value : object, optional
+        The value of y that means anomaly, where labels are text; every other one is then normal.
 
     Attributes
     ----------
@@ -78,9 +87,17 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     True
     """
 
-    def __init__(self, model: Model | None = None, false_positive_rate: float | None = None) -> None:
+    def __init__(
+        self,
+        model: Model | None = None,
+        false_positive_rate: float | None = None,
+        columns: Sequence[str] | Mapping[str, str] | ColumnChoice | Encoding | None = None,
+        anomaly_value: object = None,
+    ) -> None:
         self.model = model
         self.false_positive_rate = false_positive_rate
+        self.columns = columns
+        self.anomaly_value = anomaly_value
 
     def fit(self, X: Any, y: ArrayLike) -> Self:
         """Adapt to a task.
@@ -90,9 +107,10 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         X : array, pandas or polars frame, Arrow table, dict of columns; n rows
             Labelled and unlabelled rows of the task.
         y : array of shape (n,)
-            1 = anomaly, 0 = normal, -1 = unlabelled. Other pairs of numbers are taken as scikit-learn does: the larger
-            one is the anomaly. Unlabelled rows help where the method uses them, as `relative` does; of more than 1,000
-            of them 1,000 are drawn at random, the same ones for the same y.
+            1 = anomaly, 0 = normal, -1, NaN or None = unlabelled; or booleans, or text with `anomaly_value`. Other
+            pairs of numbers from 0 up are taken as scikit-learn does: the larger one is the anomaly. Unlabelled rows
+            help where the method uses them, as `relative` does; of more than 1,000 of them 1,000 are drawn at random,
+            the same ones for the same y.
 
         Returns
         -------
@@ -109,9 +127,10 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if len(labels) != len(X):
             raise InputError(f"X has {len(X)} rows and y has {len(labels)} labels")
         self._rate = check_rate(self.false_positive_rate)
-        self.task_ = AdaptedTask.from_table(self._given_model(), X, labels, self._rate)
+        columns = self.columns if isinstance(self.columns, Encoding) else ColumnChoice.of(self.columns)
+        self.task_ = AdaptedTask.from_table(self._given_model(), X, labels, self._rate, columns)
         self._labelled, self._unlabelled = take_rows(X, self.task_.row_numbers), take_rows(X, sample_unlabelled(labels))
-        self.decision_scores_ = self._score(X)
+        self.decision_scores_, _ = self._score(X)
         if self.task_.notice:
             warnings.warn(self.task_.notice, stacklevel=2)
         return self
@@ -143,13 +162,21 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ndarray of shape (n,)
         """
         check_is_fitted(self)
-        return self._score(self._check(X, reset=False))
+        scores, notice = self._score(self._check(X, reset=False))
+        if notice:
+            warnings.warn(notice, stacklevel=2)
+        return scores
 
-    def _score(self, X: Any) -> NDArray[np.float64]:
-        """Scores of an array or an Arrow table, encoded a block at a time."""
+    def _score(self, X: Any) -> tuple[NDArray[np.float64], str]:
+        """Scores of an array or an Arrow table, encoded a block at a time, and a notice of columns that have moved."""
         blocks = [slice(top, top + MAX_BLOCK_ROWS) for top in range(0, max(len(X), 1), MAX_BLOCK_ROWS)]
-        task = self.task_
-        return np.concatenate([task.score_encoded(task.encode(X[rows], "X", rows.start + 1)) for rows in blocks])
+        task, scores = self.task_, []
+        monitor = RangeMonitor(task.ranges)
+        for rows in blocks:
+            encoded = task.encode(X[rows], "X", rows.start + 1)
+            monitor.add(encoded)
+            scores.append(task.score_encoded(encoded))
+        return np.concatenate(scores), monitor.notice()
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Scores minus the threshold: higher = more anomalous, above 0 = predicted anomaly.
@@ -289,6 +316,7 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self.task_.labels,
             self.task_.row_numbers,
             self.classes_,
+            self.task_.encoding if self.task_.model.encoding is None else None,
         )
 
     def _given_model(self) -> Model:
@@ -304,13 +332,16 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Labels as 0, 1, -1; sets classes_."""
         if y is None:
             raise InputError("FewShotDetector requires y to be passed, but the target y is None")
-        labels: NDArray[Any] = column_or_1d(y, warn=True)
-        if labels.dtype.kind == "f" and not np.isfinite(labels).all():
-            raise InputError("y contains NaN or infinity; an unlabelled row is -1")
+        labels: NDArray[Any] = column_or_1d(_as_objects(y), warn=True)
+        if self.anomaly_value is not None:
+            parsed, self.classes_ = labels_of_target(labels, self.anomaly_value)
+            return parsed
+        labels = _without_gaps(labels)
         kind = type_of_target(labels, input_name="y", raise_unknown=True)
         if labels.dtype.kind not in "biuf":
             raise InputError(
-                "labels are numbers: 1 = anomaly, 0 = normal, -1 = unlabelled; give (y == 'your text') * 1"
+                "labels are text; name the value of anomalies with anomaly_value, or give 1 = anomaly, 0 = normal, "
+                "-1 = unlabelled"
             )
         values = np.unique(labels)
         if np.isin(values, (NORMAL, ANOMALY, UNLABELLED)).all():
@@ -318,6 +349,9 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return labels.astype(np.int8)
         if kind.startswith("continuous"):
             raise InputError(f"Unknown label type: {kind}; labels are 1 = anomaly, 0 = normal, -1 = unlabelled")
+        if UNLABELLED in values:
+            others = ", ".join(str(value) for value in values if value != UNLABELLED)
+            raise InputError(f"y has -1, which is unlabelled, beside {others}; labels are 1 = anomaly, 0 = normal")
         if len(values) > 2:
             raise InputError(f"Only binary classification is supported. The type of the target is {kind}.")
         if len(values) < 2:
@@ -369,7 +403,7 @@ def load_detector(path: str | Path) -> FewShotDetector:
     """
     try:
         record = from_bytes(Path(path).read_bytes())
-        detector = FewShotDetector(record.model, record.false_positive_rate)
+        detector = FewShotDetector(record.model, record.false_positive_rate, record.encoding)
         others = np.full(len(record.unlabelled), UNLABELLED, np.int8)
         parts = [record.labelled, record.unlabelled]
         X = concat_tables(parts) if isinstance(record.labelled, pa.Table) else np.concatenate(parts)
@@ -381,6 +415,24 @@ def load_detector(path: str | Path) -> FewShotDetector:
     detector.classes_ = record.classes
     detector.task_ = replace(detector.task_, row_numbers=record.row_numbers)
     return detector
+
+
+def _as_objects(y: Any) -> Any:
+    """A pandas or polars column whose missing values scikit-learn would refuse as an array of objects."""
+    return np.asarray(y, object) if hasattr(y, "dtype") and not isinstance(y.dtype, np.dtype) else y
+
+
+def _without_gaps(labels: NDArray[Any]) -> NDArray[Any]:
+    """Labels as an array of numbers or text, with -1 in the place of NaN, None and pandas.NA."""
+    if labels.dtype.kind == "f":
+        if np.isinf(labels).any():
+            raise InputError("y contains infinity; an unlabelled row is -1")
+        return np.where(np.isnan(labels), UNLABELLED, labels) if np.isnan(labels).any() else labels
+    if labels.dtype.kind != "O":
+        return labels
+    cells: list[Any] = labels.tolist()
+    missing = [cell is None or cell is pd.NA or cell != cell for cell in cells]
+    return np.array([UNLABELLED if gap else cell for cell, gap in zip(cells, missing, strict=True)])
 
 
 def _is_table(X: Any) -> bool:

@@ -17,7 +17,7 @@ def test_labels_become_int8() -> None:
         ([0, 1], r"^task 'm1': 3 rows but labels of shape \(2,\)$"),
         ([[0], [1], [0]], r"^task 'm1': 3 rows but labels of shape \(3, 1\)$"),
         ([0, 1, 2], r"^task 'm1': label .*2.*; labels are 1 \(anomaly\), 0 \(normal\), -1 \(unlabelled\)$"),
-        ([0, 1, np.nan], "^task 'm1': label .*nan"),
+        ([0, 1, np.inf], "^task 'm1': label .*inf"),
     ],
 )
 def test_wrong_labels_are_refused(y: list[object], message: str) -> None:

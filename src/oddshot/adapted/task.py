@@ -4,6 +4,8 @@ Every face (command line, detector, app, service) is thin over `AdaptedTask`: a 
 decided on in one place.
 """
 
+import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -17,10 +19,11 @@ from torch import Tensor
 
 from oddshot.adapted.chunks import as_tensor, score_in_chunks
 from oddshot.adapted.explanation import Explanation, column_contributions, column_orders, nearest_rows
+from oddshot.adapted.ranges import SeenRanges
 from oddshot.adapted.result import ScoredRows
 from oddshot.adapted.seen_rows import SeenRows
 from oddshot.adapted.suggestion import suggest_rows
-from oddshot.data.encoding import Encoding
+from oddshot.data.encoding import ColumnChoice, Encoding
 from oddshot.data.tables.conversion import take_rows
 from oddshot.data.task import ANOMALY, NORMAL, UNLABELLED
 from oddshot.decisions.calibration import Decision, FixedThreshold, check_rate
@@ -48,7 +51,7 @@ class AdaptedTask:
 
     support: [n, attributes], the labelled rows, encoded, with their labels [n] (1 = anomaly, 0 = normal). row_numbers:
     [n], how the caller counts them. threshold: the score above which a row is an anomaly. familiarity: whether the
-    model knows such tasks, None where it cannot tell.
+    model knows such tasks, None where it cannot tell. ranges: of the numbers in the rows that it was adapted with.
     """
 
     model: Model
@@ -60,20 +63,28 @@ class AdaptedTask:
     decision: Decision
     threshold: float
     familiarity: FamiliarityResult | None
+    ranges: SeenRanges
 
     @classmethod
     def from_table(
-        cls, model: Model, X: Any, labels: NDArray[np.int8], false_positive_rate: float | None = None
+        cls,
+        model: Model,
+        X: Any,
+        labels: NDArray[np.int8],
+        false_positive_rate: float | None = None,
+        columns: ColumnChoice | Encoding | None = None,
     ) -> "AdaptedTask":
         """Adapt to rows as people have them.
 
-        X: an array [n, M] or an Arrow table of n rows. labels: [n], 1 = anomaly, 0 = normal, -1 = unlabelled.
+        X: an array [n, M] or an Arrow table of n rows. labels: [n], 1 = anomaly, 0 = normal, -1 = unlabelled. columns:
+        which columns to use and as what, or how they become numbers, for a model without an encoding of its own.
         """
         check_labels(labels)
         labelled, others = np.flatnonzero(labels != UNLABELLED), sample_unlabelled(labels)
+        encoding = find_encoding(model, X, labels, columns)
         parts = [take_rows(X, labelled)] + ([take_rows(X, others)] if len(others) else [])
-        encoding = model.encoding or Encoding.fit(parts)
         support = encoding.transform(parts[0], where="support")
+        warn_of_contradictions(support, labels[labelled], labelled)
         unlabelled = None
         if model.method.uses_unlabelled and len(others):
             unlabelled = encoding.transform(parts[1], where="unlabelled rows")
@@ -104,7 +115,8 @@ class AdaptedTask:
         score = method.adapt(rows, others)
         decision, familiarity = _decide(model, score, rows, others)
         threshold = decision.threshold(rate)
-        return cls(model, encoding, score, support, labels, row_numbers, decision, threshold, familiarity)
+        ranges = SeenRanges.of(encoding, support if unlabelled is None else np.concatenate([support, unlabelled]))
+        return cls(model, encoding, score, support, labels, row_numbers, decision, threshold, familiarity, ranges)
 
     @cached_property
     def compiled(self) -> CompiledScore:
@@ -177,6 +189,45 @@ class AdaptedTask:
             beyond = scores - self.threshold
             p = expit(beyond / (float(np.median(np.abs(beyond))) or 1.0))
         return suggest_rows(rows, p, self.support, n)
+
+
+def find_encoding(
+    model: Model,
+    X: Any,
+    labels: NDArray[np.int8],
+    columns: ColumnChoice | Encoding | None = None,
+    context: Sequence[Any] = (),
+) -> Encoding:
+    """The encoding of a task's rows: the model's own, or one fitted to the rows that the task is adapted with.
+
+    X, labels, columns: as in AdaptedTask.from_table. context: more tables, which show what is a key.
+    """
+    if model.encoding is not None:
+        if columns:
+            raise InputError(
+                "the model has its own columns, chosen when it was trained; other ones cannot be chosen now"
+            )
+        return model.encoding
+    if isinstance(columns, Encoding):
+        return columns
+    labelled, others = np.flatnonzero(labels != UNLABELLED), sample_unlabelled(labels)
+    parts = [take_rows(X, labelled)] + ([take_rows(X, others)] if len(others) else [])
+    return Encoding.fit(parts, ["support", "unlabelled rows"][: len(parts)], columns, context)
+
+
+def warn_of_contradictions(support: EncodedRows, labels: NDArray[np.int8], row_numbers: IntArray) -> None:
+    """Warn if the same encoded row, of [n, attributes], is labelled both ways; row_numbers: [n], counted from 0."""
+    _, group = np.unique(support, axis=0, return_inverse=True)
+    group = group.reshape(-1)
+    both = np.intersect1d(group[labels == NORMAL], group[labels == ANOMALY])
+    if len(both):
+        rows = row_numbers[group == both[0]] + 1
+        more = f", and {len(both) - 1} more such" if len(both) > 1 else ""
+        warnings.warn(
+            f"rows {', '.join(map(str, rows[:5]))} are the same and labelled both normal and anomalous{more}; "
+            "correct their labels, or leave them unlabelled",
+            stacklevel=3,
+        )
 
 
 def check_labels(labels: NDArray[np.int8]) -> None:

@@ -13,9 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oddshot.data.encoding import Encoding
+from oddshot.data.encoding.description import NOT_USED, ColumnDescription, describe_table
 from oddshot.data.tables import read_table
-from oddshot.data.tables.categories import category_codes
-from oddshot.data.tables.columns import CellLocation, read_booleans, read_numbers, read_timestamps
 from oddshot.errors import InputError, OddshotError
 from oddshot.storage.model_file import Model
 
@@ -107,16 +106,11 @@ def with_encoding(model: Model, encoding: Encoding) -> Model:
 
 def describe_columns(sheet: Sheet) -> list[Column]:
     """Describe every column: its kind, its number of missing values, and its range or reason not to be used."""
-    kinds, dropped = sheet.encoding.kinds, sheet.encoding.dropped
     out = []
-    for name in sheet.table.column_names:
-        column = sheet.table[name]
-        if name in sheet.left_out or name not in kinds:
-            reason = "left out by you" if name in sheet.left_out else dropped.get(name, "unknown to the model")
-            out.append(Column(name, "not used", column.null_count, reason))
-        else:
-            missing, note = _missing_and_note(column, kinds[name], CellLocation(sheet.name, name))
-            out.append(Column(name, kinds[name], missing, note))
+    for column in describe_table(sheet.table, sheet.encoding, sheet.name):
+        if column.name in sheet.left_out:
+            column = ColumnDescription(column.name, NOT_USED, sheet.table[column.name].null_count, "left out by you")
+        out.append(Column(column.name, column.kind, column.n_missing, column.note))
     return out
 
 
@@ -124,27 +118,6 @@ def json_cells(table: Any) -> list[list[Cell]]:
     """The cells of each row of an Arrow table, in types that JSON has and JavaScript represents exactly."""
     columns = [[_json_cell(value) for value in column.to_pylist()] for column in table.columns]
     return [list(row) for row in zip(*columns, strict=True)]
-
-
-def _missing_and_note(column: Any, kind: str, location: CellLocation) -> tuple[int, str]:
-    if kind == "category":
-        codes, categories = category_codes(column)
-        return int((codes < 0).sum()), f"{len(categories):,} different value{'s' * (len(categories) != 1)}"
-    readers = {"number": read_numbers, "boolean": read_booleans, "date": read_timestamps}
-    if kind not in readers:
-        return column.null_count, ""
-    values = readers[kind](column, location)
-    present = values[~np.isnan(values)]
-    missing = len(values) - len(present)
-    if len(present) == 0:
-        return missing, "no values"
-    low, high = present.min(), present.max()
-    if kind == "boolean":
-        return missing, f"true in {present.mean():.0%}"
-    if kind == "date":
-        first, last = (str(np.datetime64(int(end), "s")).replace("T", " ") for end in (low, high))
-        return missing, f"{first} to {last}"
-    return missing, f"{low:.4g} to {high:.4g}, median {np.median(present):.4g}"
 
 
 def _json_cell(value: object) -> Cell:

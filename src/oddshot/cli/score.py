@@ -1,23 +1,31 @@
 """`oddshot score`: adapt a model to the labelled rows of a new task and score tables of any size."""
 
+import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from oddshot.cli.options import (
     Address,
     AnomalyValue,
+    Columns,
     Device,
     EngineName,
+    Ignore,
     JsonFile,
+    Kinds,
     Label,
+    Quiet,
+    column_choice,
     refuse_overwriting,
     write_json,
 )
 
 if TYPE_CHECKING:
     from oddshot.scoring.distributed import RayScoring
+
+N_CONTEXT_ROWS = 1000
 
 
 def score(
@@ -36,6 +44,10 @@ def score(
     device: Device = "auto",
     engine: EngineName = "local",
     address: Address = None,
+    ignore: Ignore = None,
+    columns: Columns = None,
+    kind: Kinds = None,
+    quiet: Quiet = False,
     json_file: JsonFile = None,
 ) -> None:
     """Score the rows of a new task from its few labelled ones.
@@ -47,19 +59,26 @@ def score(
 
     Example: oddshot score --model fleet.safetensors --support labelled.csv --label fault new/*.parquet --out scores.csv
     """
+    from oddshot.adapted.task import find_encoding
     from oddshot.data.tables import find_files, read_support
     from oddshot.detector import FewShotDetector
-    from oddshot.scoring.streaming import score_files
+    from oddshot.scoring.streaming import check_output, score_files
     from oddshot.storage.model_file import load_model
     from oddshot.training.progress import scoring_bar
     from oddshot.universal.shipped import load_universal
 
     score_on_engine, device = _scoring_engine(engine, address, device)
     paths = find_files(files)
-    refuse_overwriting(out, [*paths, support] if model is None else [*paths, support, model])
+    refuse_overwriting([*paths, support] if model is None else [*paths, support, model], out=out, json=json_file)
+    check_output(out)
+    choice = column_choice(ignore, columns, kind)
     loaded = load_universal(device) if model is None else load_model(model, device)
-    detector = FewShotDetector(loaded, false_positive_rate)
-    detector.fit(*read_support(support, label=label, anomaly_value=anomaly_value))
+    X, y = read_support(support, label=label, anomaly_value=anomaly_value)
+    encoding = find_encoding(loaded, X, y, choice, _context(paths[0]) if loaded.encoding is None else ())
+    if not quiet:
+        typer.echo("\n".join(encoding.describe()))
+    detector = FewShotDetector(loaded, false_positive_rate, encoding if loaded.encoding is None else None)
+    detector.fit(X, y)
     with scoring_bar() as on_rows:
         counts = score_files(detector.task_, paths, out, on_rows, score_on_engine)
     typer.echo(f"{counts.rows:,} rows scored, {counts.anomalies:,} anomalies (score above {detector.threshold_:.4g})")
@@ -71,6 +90,19 @@ def score(
         "familiarity": detector.familiarity_,
     }
     write_json(json_file, figures)
+
+
+def _context(path: Path) -> list[Any]:
+    """The first rows of a file to score: together with a small support they show which columns number the rows."""
+    from oddshot.data.tables import stream_table
+    from oddshot.errors import OddshotError
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the file is read again, and warned of then
+        try:
+            return [next(stream_table(path, N_CONTEXT_ROWS))]
+        except OddshotError:
+            return []
 
 
 def _scoring_engine(name: str, address: str | None, device: str) -> "tuple[RayScoring | None, str]":

@@ -10,7 +10,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from oddshot.cli.options import AnomalyValue, Device, JsonFile, Label, refuse_overwriting, write_json
+from oddshot.cli.options import (
+    AnomalyValue,
+    Columns,
+    Device,
+    Ignore,
+    JsonFile,
+    Kinds,
+    Label,
+    column_choice,
+    refuse_overwriting,
+    write_json,
+)
 
 if TYPE_CHECKING:
     from oddshot.data.task import Task
@@ -38,6 +49,9 @@ def train(
     query_normal: Annotated[int, typer.Option(min=1, help="Normal rows that a simulated task is tested on.")] = 25,
     query_anomaly: Annotated[int, typer.Option(min=1, help="Anomalies that a simulated task is tested on.")] = 5,
     units: Annotated[int | None, typer.Option(help="Width of the networks.", show_default="the method's own")] = None,
+    ignore: Ignore = None,
+    columns: Columns = None,
+    kind: Kinds = None,
     json_file: JsonFile = None,
 ) -> None:
     """Learn from many labelled tasks; the model then adapts to a new one.
@@ -61,14 +75,15 @@ def train(
         config = TrainingConfig(epochs=epochs, patience=patience)
         hyperparameters: dict[str, Any] = {} if units is None else {"units": units}
         paths = find_files(files)
-        refuse_overwriting(out, paths)
+        choice = column_choice(ignore, columns, kind)
+        refuse_overwriting(paths, out=out, json=json_file)
         with atomic_path(out) if ranks.is_first else nullcontext() as temporary:
             tasks = usable_tasks(read_tasks(paths, label=label, task=task, anomaly_value=anomaly_value), sizes)
             counts = _counts(tasks)
             typer.echo(
                 "{tasks} tasks, {rows:,} rows: {anomalies:,} anomalies, {unlabelled:,} unlabelled".format(**counts)
             )
-            encoding = fit_encoding(tasks)
+            encoding = fit_encoding(tasks, choice)
             typer.echo("\n".join(encoding.describe()))
             started = time.perf_counter()
             model = meta_train(

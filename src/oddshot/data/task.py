@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from oddshot.data.label_values import ANOMALY, NORMAL, UNLABELLED
 from oddshot.errors import InputError
 
-NORMAL, ANOMALY, UNLABELLED = 0, 1, -1
+__all__ = ["ANOMALY", "NORMAL", "UNLABELLED", "Task"]
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,7 @@ class Task:
     X : array or table of shape (n, M)
         An array of numbers, or a pandas, polars or Arrow table whose named columns may be of any kind.
     y : array-like of shape (n,)
-        1 for an anomaly, 0 for a normal row, -1 for an unlabelled row; stored as int8.
+        1 for an anomaly, 0 for a normal row, -1, NaN or None for an unlabelled row, or booleans; stored as int8.
 
     Raises
     ------
@@ -42,7 +43,7 @@ class Task:
     y: NDArray[np.int8] = field(repr=False)
 
     def __post_init__(self) -> None:
-        y = np.asarray(self.y)
+        y = _without_gaps(np.asarray(self.y))
         if y.ndim != 1 or len(y) != len(self.X):
             raise InputError(f"task {self.name!r}: {len(self.X)} rows but labels of shape {y.shape}")
         is_label = np.isin(y, (NORMAL, ANOMALY, UNLABELLED))
@@ -52,3 +53,57 @@ class Task:
                 f"task {self.name!r}: label {wrong!r}; labels are 1 (anomaly), 0 (normal), -1 (unlabelled)"
             )
         object.__setattr__(self, "y", y.astype(np.int8))
+
+    @classmethod
+    def from_frame(cls, name: str, frame: Any, label: str, anomaly_value: object = None) -> "Task":
+        """Make a task of a table one of whose columns holds the labels.
+
+        Parameters
+        ----------
+        name : str
+            The name of the task in messages.
+        frame : pandas or polars frame, Arrow table or dict of columns
+            The rows, with their labels.
+        label : str
+            The column of labels, as in `read_tasks`: 1, true (anomaly), 0, false (normal), -1 or missing (unlabelled).
+        anomaly_value : object, optional
+            The label that means anomaly; every other one is then normal, and a missing one unlabelled.
+
+        Returns
+        -------
+        Task
+
+        Raises
+        ------
+        InputError
+            If there is no such column, or it holds something else than labels.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from oddshot import Task
+        >>> frame = pd.DataFrame({"load": [0.1, 0.2, 9.0], "state": ["ok", None, "broken"]})
+        >>> Task.from_frame("press 1", frame, label="state", anomaly_value="broken").y
+        array([ 0, -1,  1], dtype=int8)
+        """
+        from oddshot.data.tables.conversion import as_table
+        from oddshot.data.tables.labels import check_anomaly_value, parse_labels
+
+        where = f"task {name!r}"
+        table = as_table(frame, where)
+        if label not in table.column_names:
+            raise InputError(f"{where}: no column {label!r}; its columns are {', '.join(table.column_names[:20])}")
+        labels = parse_labels(table[label], anomaly_value, where, label)
+        check_anomaly_value(table[label], anomaly_value, labels, where, label)
+        return cls(name, table.drop_columns([label]), labels)
+
+
+def _without_gaps(y: NDArray[Any]) -> NDArray[Any]:
+    """Labels with -1 in the place of NaN, None and pandas.NA."""
+    if y.dtype.kind == "f":
+        return np.where(np.isnan(y), UNLABELLED, y)
+    if y.dtype.kind != "O" or y.ndim != 1:
+        return y
+    import pandas as pd
+
+    return np.array([UNLABELLED if missing else cell for cell, missing in zip(y, pd.isna(y), strict=True)])

@@ -1,5 +1,6 @@
 """Scoring of files chunk by chunk: memory does not grow with their size, and the output is written atomically."""
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ import pyarrow.csv
 import pyarrow.parquet
 from numpy.typing import NDArray
 
+from oddshot.adapted.ranges import RangeMonitor
 from oddshot.adapted.result import SCHEMA as RESULT_SCHEMA
 from oddshot.adapted.task import AdaptedTask
 from oddshot.data.files import atomic_path
@@ -19,6 +21,8 @@ from oddshot.data.tables import stream_table
 from oddshot.errors import InputError
 
 SCHEMA = pa.schema([("file", pa.string()), ("row", pa.int64()), *RESULT_SCHEMA])
+
+_WRITERS: dict[str, Any] = {".csv": pyarrow.csv.CSVWriter, ".parquet": pyarrow.parquet.ParquetWriter}
 
 FileChunk = tuple[str, pa.Table]  # the name of a file, and the scores of some of its rows in a table with SCHEMA
 
@@ -62,11 +66,15 @@ def score_in_process(task: AdaptedTask, files: Sequence[Path]) -> Iterator[FileC
 
 def score_chunks(task: AdaptedTask, file: str) -> Iterator[NDArray[np.float64]]:
     """Yield the scores of a file's rows in chunks, [n] each."""
-    first = 1
-    for chunk in stream_table(file, kinds=task.encoding.kinds):
-        scores = task.score_encoded(task.encode(chunk, file, first))
+    first, monitor = 1, RangeMonitor(task.ranges)
+    for chunk in stream_table(file, kinds=task.encoding.stored_kinds):
+        encoded = task.encode(chunk, file, first)
+        monitor.add(encoded)
+        scores = task.score_encoded(encoded)
         first += len(scores)
         yield scores
+    if notice := monitor.notice():
+        warnings.warn(f"{file}: {notice}", stacklevel=2)
 
 
 def file_chunks(task: AdaptedTask, chunks: Iterable[NDArray[np.float64]], file: str) -> Iterator[FileChunk]:
@@ -87,8 +95,12 @@ def _to_table(task: AdaptedTask, scores: NDArray[np.float64], file: str, first: 
 @contextmanager
 def _open_writer(out: Path) -> Iterator[Any]:
     """An Arrow writer of the format that the file's suffix names; the file appears when the writer is closed."""
-    writers = {".csv": pyarrow.csv.CSVWriter, ".parquet": pyarrow.parquet.ParquetWriter}
-    if out.suffix.lower() not in writers:
-        raise InputError(f"{out}: scores are written as .csv or .parquet, by the name's ending")
-    with atomic_path(out) as temporary, writers[out.suffix.lower()](temporary, SCHEMA) as writer:
+    check_output(out)
+    with atomic_path(out) as temporary, _WRITERS[out.suffix.lower()](temporary, SCHEMA) as writer:
         yield writer
+
+
+def check_output(out: Path) -> None:
+    """Refuse a file whose suffix names no format of scores."""
+    if out.suffix.lower() not in _WRITERS:
+        raise InputError(f"{out}: scores are written as .csv or .parquet, by the name's ending")

@@ -64,7 +64,9 @@ def adapt(model: Model, support: Support, detector_id: str) -> CachedDetector:
     """Fit a detector to a support. Warnings become notes of the summary, so call it from one thread at a time."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        task = AdaptedTask.from_table(model, support.table, support.labels, support.false_positive_rate)
+        task = AdaptedTask.from_table(
+            model, support.table, support.labels, support.false_positive_rate, support.columns
+        )
     notes = [str(warning.message) for warning in caught if issubclass(warning.category, UserWarning)]
     notes += [task.notice] if task.notice else []
     n_bytes = BASE_DETECTOR_BYTES + N_SUPPORT_COPIES * support.table.nbytes

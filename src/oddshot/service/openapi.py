@@ -6,6 +6,7 @@ Every route of routes.py has an entry under "paths" in `openapi_document`; a tes
 from typing import Any
 
 import oddshot
+from oddshot.data.encoding.choice import CHOSEN_KINDS
 from oddshot.decisions.calibration import RATES
 from oddshot.service.limits import ServiceLimits
 from oddshot.service.requests import ARROW, JSON
@@ -27,7 +28,17 @@ _RATE: Schema = {
     "maximum": RATES[-1],
     "description": "Share of normal rows that may be called anomalies; needs a model with a calibration.",
 }
+_KINDS: Schema = {
+    "type": "object",
+    "additionalProperties": {"enum": list(CHOSEN_KINDS)},
+    "description": "As what columns are used, by name; those not named are recognised. For a model of any width.",
+}
 _ID: Schema = {"type": "string", "description": "Of a detector, as /v1/adapt gave it."}
+
+_OPTIONAL_IN_SUPPORT: dict[str, Schema] = {
+    "false_positive_rate": {**_RATE, "type": ["number", "null"]},
+    "kinds": {**_KINDS, "type": ["object", "null"]},
+}
 
 EXAMPLE_SUPPORT = {
     "rows": [
@@ -95,6 +106,7 @@ def _adapt_operation(limits: ServiceLimits) -> Schema:
         "parameters": [
             _parameter("label", {"type": "string"}, "Arrow only: the column of labels; without it, `label`."),
             _parameter("false_positive_rate", _RATE, "Arrow only."),
+            _parameter("kinds", {"type": "string"}, "Arrow only: kinds of columns by name, as a JSON object."),
         ],
         "requestBody": _body({"anyOf": _support_schemas(limits)}, examples),
         "responses": _responses({JSON: summary}),
@@ -121,6 +133,7 @@ def _score_operation(limits: ServiceLimits) -> Schema:
             _parameter("id", _ID, "Arrow only: the detector."),
             _parameter("label", {"type": "string"}, "Arrow only: the column with the labels of some rows."),
             _parameter("false_positive_rate", _RATE, "Arrow only, with label."),
+            _parameter("kinds", {"type": "string"}, "Arrow only, with label: kinds by name, as a JSON object."),
         ],
         "requestBody": _body(
             {"anyOf": requests}, {"support inline": {"value": {"support": EXAMPLE_SUPPORT, "rows": EXAMPLE_ROWS}}}
@@ -130,10 +143,7 @@ def _score_operation(limits: ServiceLimits) -> Schema:
 
 
 def _support_schemas(limits: ServiceLimits) -> list[Schema]:
-    return [
-        _object({**rows, "labels": _LABELS}, {"false_positive_rate": {**_RATE, "type": ["number", "null"]}})
-        for rows in _row_schemas(limits)
-    ]
+    return [_object({**rows, "labels": _LABELS}, _OPTIONAL_IN_SUPPORT) for rows in _row_schemas(limits)]
 
 
 def _row_schemas(limits: ServiceLimits) -> list[Schema]:

@@ -15,7 +15,8 @@ from oddshot.service.support import Support, labels_from_json, make_support, spl
 
 JSON = "application/json"
 ARROW = "application/vnd.apache.arrow.stream"
-_SUPPORT_FIELDS = ("rows", "columns", "labels", "false_positive_rate")
+_SUPPORT_FIELDS = ("rows", "columns", "labels", "false_positive_rate", "kinds")
+_SUPPORT_PARAMETERS = ("label", "false_positive_rate", "kinds")
 
 
 @dataclass(frozen=True)
@@ -40,9 +41,9 @@ def parse_adapt_request(body: bytes, media_type: str, query: Mapping[str, str], 
     if media_type == JSON:
         _check_known(query, (), "query parameter")
         return _support_from_json(_parse_json_object(body), limits)
-    _check_known(query, ("label", "false_positive_rate"), "query parameter")
+    _check_known(query, _SUPPORT_PARAMETERS, "query parameter")
     rows, labels = split_labels(rows_from_arrow(_parse_arrow(body), limits, "rows"), query.get("label", "label"))
-    return make_support(rows, labels, _parse_rate(query), limits)
+    return make_support(rows, labels, _parse_rate(query), limits, _parse_kinds(query))
 
 
 def parse_score_request(body: bytes, media_type: str, query: Mapping[str, str], limits: ServiceLimits) -> ScoreRequest:
@@ -60,9 +61,9 @@ def parse_score_request(body: bytes, media_type: str, query: Mapping[str, str], 
         return ScoreRequest(all_rows, query["id"])
     if "label" not in query:
         raise InputError("query: expected id, or label, the column with the labels of some rows")
-    _check_known(query, ("label", "false_positive_rate"), "query parameter")
+    _check_known(query, _SUPPORT_PARAMETERS, "query parameter")
     rows, labels = split_labels(all_rows, query["label"])
-    return ScoreRequest(rows, support=make_support(rows, labels, _parse_rate(query), limits))
+    return ScoreRequest(rows, support=make_support(rows, labels, _parse_rate(query), limits, _parse_kinds(query)))
 
 
 def _score_request_from_json(content: dict[str, Any], limits: ServiceLimits) -> ScoreRequest:
@@ -85,7 +86,7 @@ def _support_from_json(content: dict[str, Any], limits: ServiceLimits) -> Suppor
     _check_present(content, ("rows", "labels"))
     rows = rows_from_json(content["rows"], _column_names(content), limits, "support")
     labels = labels_from_json(content["labels"], len(rows))
-    return make_support(rows, labels, content.get("false_positive_rate"), limits)
+    return make_support(rows, labels, content.get("false_positive_rate"), limits, content.get("kinds"))
 
 
 def _column_names(content: dict[str, Any]) -> Any:
@@ -121,6 +122,15 @@ def _parse_rate(query: Mapping[str, str]) -> float | None:
         return float(query["false_positive_rate"])
     except ValueError:
         raise InputError("query: false_positive_rate is not a number") from None
+
+
+def _parse_kinds(query: Mapping[str, str]) -> Any:
+    if "kinds" not in query:
+        return None
+    try:
+        return from_json(query["kinds"])
+    except ValueError:
+        raise InputError("query: kinds is not a JSON object with kinds by the names of columns") from None
 
 
 def _check_known(names: Iterable[str], expected: tuple[str, ...], kind: str) -> None:

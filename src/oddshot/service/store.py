@@ -1,20 +1,25 @@
 """Detectors on disk: their supports in one SQLite file, from which they are adapted again after a restart."""
 
+import json
 import os
 import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from oddshot.data.encoding import ColumnChoice
 from oddshot.data.tables.ipc import from_ipc, to_ipc
-from oddshot.errors import CapacityError, FileError, ModelFileError, OddshotError
+from oddshot.errors import CapacityError, FileError, InputError, ModelFileError, OddshotError
 from oddshot.service.limits import ServiceLimits
 from oddshot.service.support import Support
 
 VERSION = 1  # of the schema
+_KINDS_KEY = b"oddshot-kinds"
 APPLICATION_ID = 0x0DD5E4E  # identifies the SQLite file as a detector store
 _SCHEMA = """
 CREATE TABLE detectors (
@@ -50,7 +55,7 @@ class DetectorStore:
         The support is on the disk when this returns.
         """
         now = time.time()
-        labels, rows = support.labels.tobytes(), to_ipc(support.table)
+        labels, rows = support.labels.tobytes(), to_ipc(_with_kinds(support))
         values = (detector_id, model_digest, support.false_positive_rate, labels, rows, now)
         with self._transaction() as connection:
             connection.execute(_INSERT, values)
@@ -73,7 +78,7 @@ class DetectorStore:
             return None
         rate, labels, rows = record
         try:
-            support = Support(from_ipc(rows, "store"), np.frombuffer(labels, np.int8), rate)
+            support = _read_support(from_ipc(rows, "store"), np.frombuffer(labels, np.int8), rate)
         except OddshotError:
             return None
         return support if support.detector_id(model_digest) == detector_id else None
@@ -135,6 +140,23 @@ class DetectorStore:
                 raise
         except sqlite3.Error as error:
             raise StoreError(_first_line(error)) from None
+
+
+def _with_kinds(support: Support) -> Any:
+    """The rows of a support, with the kinds that the request has named in the metadata of the table."""
+    if not support.columns:
+        return support.table
+    return support.table.replace_schema_metadata({_KINDS_KEY: json.dumps(dict(support.columns.kinds))})
+
+
+def _read_support(table: Any, labels: NDArray[np.int8], rate: float | None) -> Support:
+    """The support in a table that _with_kinds made."""
+    kinds = (table.schema.metadata or {}).get(_KINDS_KEY)
+    try:
+        choice = ColumnChoice() if kinds is None else ColumnChoice.of(json.loads(kinds))
+    except ValueError:
+        raise InputError("the kinds of the columns are altered") from None
+    return Support(table.replace_schema_metadata(None) if kinds is not None else table, labels, rate, choice)
 
 
 def _opening_error(path: Path, error: OSError | sqlite3.Error) -> OddshotError:

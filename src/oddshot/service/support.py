@@ -2,13 +2,14 @@
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from oddshot.adapted.task import sample_unlabelled
+from oddshot.data.encoding import ColumnChoice
 from oddshot.data.tables.ipc import to_ipc
 from oddshot.data.tables.labels import parse_labels
 from oddshot.data.task import NORMAL, UNLABELLED
@@ -25,17 +26,21 @@ class Support:
     table: Any
     labels: NDArray[np.int8]
     false_positive_rate: float | None = None
+    columns: ColumnChoice = field(default_factory=ColumnChoice)
 
     def detector_id(self, model_digest: str) -> str:
-        """Hash of the model, the support and the rate: the same request always gets the same id."""
-        header = json.dumps([model_digest, self.false_positive_rate, self.labels.tolist()])
+        """Hash of the model, the support, the rate and the kinds: the same request always gets the same id."""
+        kinds = [dict(sorted(self.columns.kinds.items()))] if self.columns else []
+        header = json.dumps([model_digest, self.false_positive_rate, self.labels.tolist(), *kinds])
         return hashlib.sha256(header.encode() + to_ipc(self.table)).hexdigest()[:32]
 
 
-def make_support(rows: RequestRows, labels: NDArray[np.int8], rate: Any, limits: ServiceLimits) -> Support:
+def make_support(
+    rows: RequestRows, labels: NDArray[np.int8], rate: Any, limits: ServiceLimits, kinds: Any = None
+) -> Support:
     """Check the rows and labels, [n], of a support, and drop the unlabelled rows that detectors do not use.
 
-    rate: the false positive rate of the request, of any type; None for none.
+    rate, kinds: the false positive rate and the kinds of columns of the request, of any type; None for none.
     """
     n_labelled = int((labels != UNLABELLED).sum())
     if n_labelled > limits.max_labelled_rows:
@@ -45,7 +50,11 @@ def make_support(rows: RequestRows, labels: NDArray[np.int8], rate: Any, limits:
     if isinstance(rate, bool):
         raise InputError("false_positive_rate is true or false; it must be a number")
     used = np.sort(np.append(np.flatnonzero(labels != UNLABELLED), sample_unlabelled(labels)))
-    return Support(rows.table().take(used).combine_chunks(), labels[used], check_rate(rate))
+    if kinds is not None and not isinstance(kinds, dict):
+        raise InputError("kinds is not an object with the kinds of some columns by their names")
+    choice = ColumnChoice.of(kinds)
+    choice.check_names(rows.names, "support")
+    return Support(rows.table().take(used).combine_chunks(), labels[used], check_rate(rate), choice)
 
 
 def labels_from_json(labels: Any, n_rows: int) -> NDArray[np.int8]:

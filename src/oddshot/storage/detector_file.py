@@ -11,6 +11,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load as parse_tensors
 from torch import Tensor
 
+from oddshot.data.encoding import Encoding
 from oddshot.data.tables.conversion import as_table
 from oddshot.data.tables.ipc import from_ipc, to_ipc
 from oddshot.decisions.calibration import check_rate
@@ -20,7 +21,7 @@ from oddshot.storage.model_file import Model
 from oddshot.storage.model_file import from_bytes as model_from_bytes
 from oddshot.storage.model_file import to_bytes as model_to_bytes
 
-FORMAT = 1
+FORMAT = 2  # format 1 had no encoding
 KEY = "oddshot-detector"
 
 
@@ -30,7 +31,7 @@ class DetectorRecord:
 
     labelled, unlabelled: Arrow tables with the same columns, or arrays [n, M] and [u, M]. labels: [n] in {0, 1}.
     row_numbers: [n], positions of the labelled rows among the rows given to `fit`. classes: [2], the labels given to
-    `fit` that mean normal and anomalous.
+    `fit` that mean normal and anomalous. encoding: of the rows; None if it is the model's own, or to be fitted again.
     """
 
     model: Model
@@ -40,6 +41,7 @@ class DetectorRecord:
     labels: NDArray[np.int8]
     row_numbers: NDArray[np.int64]
     classes: NDArray[Any]
+    encoding: Encoding | None = None
 
 
 def to_bytes(record: DetectorRecord) -> bytes:
@@ -50,6 +52,7 @@ def to_bytes(record: DetectorRecord) -> bytes:
         "named": isinstance(record.labelled, pa.Table),
         "classes": record.classes.tolist(),
         "class_type": record.classes.dtype.str,
+        "encoding": None if record.encoding is None else record.encoding.to_dict(),
     }
     tensors = {
         "labelled": _as_tensor(to_ipc(as_table(record.labelled))),
@@ -72,12 +75,14 @@ def from_bytes(data: bytes) -> DetectorRecord:
             parts = [_to_array(part) for part in parts]
         classes = np.array(header["classes"], np.dtype(header["class_type"]))
         labels, row_numbers = tensors["labels"].numpy(), tensors["numbers"].numpy()
+        stored = header.get("encoding")  # format 1 has none
+        encoding = None if stored is None else Encoding.from_dict(stored)
         rate = check_rate(header["false_positive_rate"])
         _check_shapes(labels, row_numbers, classes, len(parts[0]))
     except (SafetensorError, OddshotError, KeyError, TypeError, ValueError, AttributeError) as error:
         reason = f"{error} is missing" if isinstance(error, KeyError) else " ".join(str(error).split())[:160]
         raise ModelFileError(f"the detector file does not fit together: {reason}") from None
-    return DetectorRecord(model, rate, parts[0], parts[1], labels, row_numbers, classes)
+    return DetectorRecord(model, rate, parts[0], parts[1], labels, row_numbers, classes, encoding)
 
 
 def _check_shapes(labels: NDArray[Any], row_numbers: NDArray[Any], classes: NDArray[Any], n_rows: int) -> None:
@@ -86,7 +91,7 @@ def _check_shapes(labels: NDArray[Any], row_numbers: NDArray[Any], classes: NDAr
         raise ValueError("labels are not 0 and 1, one for each labelled row")
     if row_numbers.dtype != np.int64 or row_numbers.shape != (n_rows,):
         raise ValueError("there is not a number for each labelled row")
-    if classes.dtype.kind not in "biuf" or classes.shape != (2,):
+    if classes.dtype.kind not in "biufU" or classes.shape != (2,):
         raise ValueError("there are not two classes")
 
 

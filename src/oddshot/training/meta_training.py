@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from oddshot import __version__
-from oddshot.data.encoding import Encoding
+from oddshot.data.encoding import ColumnChoice, Encoding
 from oddshot.data.episodes.sampling import EpisodeSizes, TaskSet
 from oddshot.data.episodes.splits import split_tasks
 from oddshot.data.task import ANOMALY, NORMAL, Task
@@ -144,9 +144,9 @@ def usable_tasks(tasks: Sequence[Task], sizes: EpisodeSizes, what: str = "tasks"
     return usable
 
 
-def fit_encoding(tasks: Sequence[Task]) -> Encoding:
-    """One encoding for the columns of all tasks; error messages name the task."""
-    return Encoding.fit([task.X for task in tasks], [_describe(task) for task in tasks])
+def fit_encoding(tasks: Sequence[Task], choice: ColumnChoice | None = None) -> Encoding:
+    """One encoding for the columns of all tasks; error messages name the task. choice: of columns and their kinds."""
+    return Encoding.fit([task.X for task in tasks], [_describe(task) for task in tasks], choice)
 
 
 @torch.no_grad()

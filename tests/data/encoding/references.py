@@ -14,8 +14,8 @@ Cells = list[Any]
 def scaled(values: list[float], query: list[float | None]) -> Cells:
     mean = math.fsum(values) / len(values)
     deviation = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / len(values))
-    if min(values) == max(values) or deviation == 0:
-        mean, deviation = (values[0] if min(values) == max(values) else mean), 1.0
+    if min(values) == max(values):  # 1 above and -1 below, whatever the unit
+        return [0.0 if value is None else float((value > values[0]) - (value < values[0])) for value in query]
     return [0.0 if value is None else min(max((value - mean) / deviation, -1e9), 1e9) for value in query]
 
 
@@ -33,12 +33,18 @@ def reference_column(kind: str, train: Cells, query: Cells) -> list[Cells]:
     if kind in ("number", "boolean"):
         columns = [scaled([float(cell) for cell in present], [None if cell is None else float(cell) for cell in query])]
     elif kind == "date":
-        columns = [scaled([seconds(cell) or 0.0 for cell in present], [seconds(cell) for cell in query])]
-        if len({cell.time() for cell in present}) > 1:
-            midnight = [None if cell is None else seconds(cell) or 0.0 for cell in query]
-            columns += circle([None if when is None else (when % 86400) / 86400 for when in midnight])
-        if len({cell.weekday() for cell in present}) > 1:
+        when = [None if cell is None else seconds(cell) or 0.0 for cell in query]
+        days = (max(present) - min(present)) / datetime.timedelta(days=1)
+        columns = []  # never absolute time: there are fewer than 20 rows
+        is_time_of_day = all(cell.date() == datetime.date(1970, 1, 1) for cell in present)
+        if len({cell.time() for cell in present}) > 1 and (is_time_of_day or days >= 1):
+            columns += circle([None if one is None else (one % 86400) / 86400 for one in when])
+        if len({cell.weekday() for cell in present}) > 1 and days >= 6:
             columns += circle([None if cell is None else cell.weekday() / 7 for cell in query])
+        if days >= 0.9 * 365:
+            columns += circle([None if cell is None else (cell.month - 1) / 12 for cell in query])
+        if not columns:
+            return []
     else:
         counts = Counter(present)
         ranked = sorted(counts, key=lambda value: (-counts[value], value))
@@ -62,7 +68,7 @@ def reference(kinds: dict[str, str], tables: list[dict[str, Cells]], query: dict
     return np.array(columns).T
 
 
-WORDS = ["red", "green", "blue", "größe", "x y", "a,b", "-", "yes", "no"]
+WORDS = ["red", "green", "blue", "größe", "x y", "a,b", "-", "yes", "maybe"]
 CELLS: dict[str, st.SearchStrategy[Any]] = {
     "number": st.floats(-1e6, 1e6) | st.integers(-50, 50).map(float) | st.just(7.0),
     "boolean": st.booleans(),
@@ -75,7 +81,7 @@ CELLS: dict[str, st.SearchStrategy[Any]] = {
 def mixed_tables(draw: st.DrawFn, n_tables: int = 3) -> tuple[dict[str, str], list[dict[str, Cells]]]:
     """Kinds by column name, and tables of these columns, each with a value in its first row."""
     chosen = draw(st.lists(st.sampled_from(list(CELLS)), min_size=1, max_size=5))
-    kinds = {f"c{j}": kind for j, kind in enumerate(chosen)}
+    kinds = {"c": "number"} | {f"c{j}": kind for j, kind in enumerate(chosen)}
     tables = []
     for _ in range(n_tables):
         n_rows = draw(st.integers(1, 8))
@@ -87,4 +93,9 @@ def mixed_tables(draw: st.DrawFn, n_tables: int = 3) -> tuple[dict[str, str], li
     return kinds, tables
 
 
-KNOWN = {"temp": [1.0, 2.0], "on": [True, False], "when": ["2024-01-31", "2024-02-01"], "colour": ["red", "blue"]}
+KNOWN = {
+    "temp": [1.0, 2.0],
+    "on": [True, False],
+    "when": ["2024-01-31 12:00", "2024-02-09 13:00"],
+    "colour": ["red", "blue"],
+}

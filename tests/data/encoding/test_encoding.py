@@ -10,15 +10,21 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from oddshot.data.encoding import Encoding
 from oddshot.data.tables import read_table, stream_table
 from oddshot.errors import InputError
-from tests.data.encoding.references import Cells, mixed_tables, reference
+from tests.data.encoding.references import Cells, mixed_tables, reference, reference_column
 
 quick = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+@pytest.fixture(autouse=True)
+def _dates_of_a_single_day_are_left_out(_no_warnings: None) -> None:
+    warnings.filterwarnings("ignore", ".*left out", UserWarning)
 
 
 @quick
@@ -26,7 +32,10 @@ quick = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCh
 def test_agrees_with_loops(data: tuple[dict[str, str], list[dict[str, Cells]]]) -> None:
     kinds, (*train, query) = data
     encoding = Encoding.fit(train)
-    assert encoding.kinds == kinds
+    columns = {name: [cell for table in train for cell in table[name]] for name in kinds}
+    assert encoding.kinds == {
+        name: kinds[name] for name in kinds if reference_column(kinds[name], columns[name], [None])
+    }
     ours = encoding.transform(query)
     assert ours.dtype == np.float32
     assert ours.shape[1] == encoding.n_attributes == len(encoding.attribute_names)
@@ -98,11 +107,11 @@ def test_extreme_cells_are_encoded_as_finite_numbers_in_their_order(data: st.Dat
     start = 0
     for encoder in encoding.encoders:
         cells, values = query[encoder.name], rows[1][:, start]
-        if encoder.kind in ("number", "date") and not isinstance(cells[0], str):
+        if encoder.kind == "number" and not isinstance(cells[0], str):
             missing = np.array([cell is None or cell != cell for cell in cells])
             np.testing.assert_array_equal(values[missing], 0)
             order = sorted(np.flatnonzero(~missing), key=cells.__getitem__)
-            assert (np.diff(values[order]) >= 0).all()  # a larger number or a later date is never encoded as less
+            assert (np.diff(values[order]) >= 0).all()  # a larger number is never encoded as less
         start += len(encoder.attribute_names)
 
 
@@ -129,7 +138,7 @@ def test_streaming_equals_reading_at_once(data: st.DataObject, chunk_rows: int) 
         encoding = Encoding.fit([read_table(path) for path in paths])
         for path in paths:
             whole = encoding.transform(read_table(path))
-            chunks = [encoding.transform(chunk) for chunk in stream_table(path, chunk_rows, encoding.kinds)]
+            chunks = [encoding.transform(chunk) for chunk in stream_table(path, chunk_rows, encoding.stored_kinds)]
             np.testing.assert_array_equal(np.concatenate(chunks), whole)
 
 
@@ -156,11 +165,23 @@ def test_new_missing_value_is_the_mean() -> None:
     np.testing.assert_array_equal(rows, [[0, 0, 0], [1, 1, -1], [0, 0, 0]])
 
 
-def test_constant_columns_have_scale_1() -> None:
-    encoding = Encoding.fit([{"n": [0.1] * 3, "b": [True] * 3, "c": ["x"] * 3, "d": ["2024-01-31"] * 3}])
-    np.testing.assert_array_equal(encoding.transform({"n": [0.1], "b": [True], "c": ["x"], "d": ["2024-01-31"]}), 0)
-    others = encoding.transform({"n": [1e18], "b": [False], "c": ["y"], "d": ["2024-02-01"]})
-    np.testing.assert_array_equal(others, [[1e9, -1, -1, 86_400]])  # minus the mean, divided by 1, clipped to 1e9
+def test_the_unit_of_a_constant_column_does_not_matter() -> None:
+    encoding = Encoding.fit([{"n": [0.1] * 3, "b": [True] * 3, "c": ["x"] * 3}])
+    np.testing.assert_array_equal(encoding.transform({"n": [0.1], "b": [True], "c": ["x"]}), 0)
+    np.testing.assert_array_equal(encoding.transform({"n": [1e18], "b": [False], "c": ["y"]}), [[1, -1, -1]])
+    for unit in (1e-3, 1.0, 1e3):
+        flags = np.array([[0.0, 5.0], [0.0, 6.0]]) * unit
+        rows = np.array([[0.0, 5.0], [1.0, 5.0], [-2.0, 5.0], [np.nan, 5.0]]) * unit
+        for X, query in ((flags, rows), ({"f": flags[:, 0]}, {"f": rows[:, 0]})):
+            np.testing.assert_array_equal(Encoding.fit([X]).transform(query)[:, 0], [0, 1, -1, 0])
+
+
+@pytest.mark.parametrize("factor", [1e-200, 1e-250, 1e-300])
+def test_tiny_numbers_do_not_underflow(factor: float) -> None:
+    X = np.random.default_rng(0).normal(size=(50, 3))
+    X[0, 0] = np.nan
+    expected = Encoding.fit([X]).transform(X)
+    np.testing.assert_allclose(Encoding.fit([X * factor]).transform(X * factor), expected, rtol=1e-5)
 
 
 def test_categories_are_the_same_however_stored() -> None:
@@ -173,7 +194,7 @@ def test_categories_are_the_same_however_stored() -> None:
 
 
 def test_zones_are_points_in_time() -> None:
-    encoding = Encoding.fit([{"d": ["2024-01-31 12:00", "2024-02-01 13:00"]}])
+    encoding = Encoding.fit([{"d": ["2024-01-31 12:00", "2024-02-08 13:00"]}])
     one = encoding.transform({"d": ["2024-01-31 12:00"]})
     berlin = pa.array([datetime.datetime(2024, 1, 31, 12, tzinfo=datetime.UTC)], pa.timestamp("ms", "Europe/Berlin"))
     for same in (["2024-01-31T13:00:00+01:00"], ["2024-01-31T12:00Z"], ["2024-01-31 12:00:00.000000000"], berlin):

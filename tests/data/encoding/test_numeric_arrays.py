@@ -38,5 +38,5 @@ def test_transform_leaves_its_input_alone() -> None:
 
 
 def test_no_rows() -> None:
-    encoding = Encoding.fit([{"n": [1.0, 2.0], "c": ["x", "y"], "d": ["2024-01-31", "2024-02-01"]}])
+    encoding = Encoding.fit([{"n": [1.0, 2.0], "c": ["x", "y"], "d": ["2024-01-31", "2024-02-09"]}])
     assert encoding.transform(pa.table({"n": [], "c": [], "d": []})).shape == (0, encoding.n_attributes)

@@ -16,7 +16,7 @@ def good() -> dict[str, Any]:
 
 
 def test_the_good_one_loads() -> None:
-    assert Encoding.from_dict(good()).n_attributes == 9
+    assert Encoding.from_dict(good()).n_attributes == 10
 
 
 WRONG: list[tuple[tuple[Any, ...], Any]] = [
@@ -45,6 +45,14 @@ WRONG: list[tuple[tuple[Any, ...], Any]] = [
     (("encoders", 0, "scale"), math.inf),
     (("encoders", 0, "missing"), 1),
     (("encoders", 0, "more"), 1),
+    (("encoders", 0, "constant"), 1),
+    (("encoders", 0, "notation"), [".", ",", ""]),
+    (("encoders", 0, "notation"), [".", ".", "", ""]),
+    (("encoders", 0, "notation"), [".", ",", "", 1]),
+    (("encoders", 2, "absolute"), 1),
+    (("encoders", 2, "month"), None),
+    (("encoders", 2, "order"), "ydm"),
+    (("encoders", 2, "order"), ["iso"]),
     (("encoders", 2, "hour"), None),
     (("encoders", 2, "weekday"), "yes"),
     (("encoders", 3, "categories"), []),
@@ -92,3 +100,14 @@ def test_absent_fields_are_refused(key: str) -> None:
         del data["encoders"][3][field]
         with pytest.raises(InputError, match=r"^encoding"):
             Encoding.from_dict(data)
+
+
+def test_encoders_of_earlier_versions_load() -> None:
+    data = good()
+    for encoder in data["encoders"]:
+        for field in ("constant", "notation", "absolute", "month", "order"):
+            encoder.pop(field, None)
+    encoding = Encoding.from_dict(data)
+    assert "when" in encoding.attribute_names  # absolute time, as it was
+    gaps = encoding.attribute_names.index("gaps")
+    assert encoding.transform({**KNOWN, "gaps": [5.0, None]})[0, gaps] == 4.0  # a constant column had the scale 1

@@ -145,7 +145,13 @@ def test_support(fleet: Path) -> None:
     assert y.tolist() == [0, 1, 0]
 
 
-def test_a_support_without_the_anomaly_value_is_warned_of(fleet: Path) -> None:
-    with pytest.warns(UserWarning, match=r"m1\.csv: no row has 'colour' = 'green'; values seen: 'red', 'blue'"):
-        _, y = read_support(fleet / "m1.csv", "colour", anomaly_value="green")
-    assert y.tolist() == [0, 0, 0]
+def test_a_support_without_the_anomaly_value(fleet: Path) -> None:
+    message = r"m1\.csv: no row has 'colour' = '%s'; values seen: 'red', 'blue'"
+    with pytest.raises(InputError, match=message % "green"):
+        read_support(fleet / "m1.csv", "colour", anomaly_value="green")
+    with pytest.raises(InputError, match=message % "Red" + r" \(did you mean 'red'\?\)"):
+        read_support(fleet / "m1.csv", "colour", anomaly_value="Red")
+    (fleet / "good.csv").write_text("n,state\n1,good\n2,good\n")
+    with pytest.warns(UserWarning, match=r"good\.csv: no row has 'state' = 'bad'; values seen: 'good'"):
+        _, y = read_support(fleet / "good.csv", "state", anomaly_value="bad")  # normal rows alone are a support
+    assert y.tolist() == [0, 0]

@@ -41,8 +41,7 @@ def flagged_rows(episode: FieldEpisode, model: "Model | None" = None) -> dict[st
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for name, rate in RATES.items():
-            keywords = {} if rate is None else {"false_positive_rate": rate}
-            detector = FewShotDetector(model, **keywords).fit(episode.X, episode.labels)
+            detector = FewShotDetector(model, rate).fit(episode.X, episode.labels)
             flagged[name] = detector.predict(episode.scored) == 1
     return flagged
 

@@ -4,12 +4,14 @@ import warnings
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
 
 from oddshot.data.encoding.column_encoder import AttributeArray, ColumnEncoder, FillRows
+from oddshot.data.encoding.running import MIN_ROWS
 from oddshot.data.encoding.scaling import MAX_SCALED_VALUE
 from oddshot.data.encoding.validation import are_distinct_texts, are_shares, check_fields, is_bool
 from oddshot.data.tables.categories import canonical_text, category_codes, is_number_text
@@ -20,6 +22,10 @@ from oddshot.errors import InputError
 MAX_CATEGORIES = 32
 """Categories with an attribute of their own; all others of the column share one."""
 
+_MIN_ROWS_OF_TEXT = 5  # texts of several words that are all different
+_MIN_WORDS_OF_TEXT = 3  # on average
+_MIN_UNIQUE_SHARE = 0.95
+_N_TEXTS_SAMPLED = 1000
 _MIN_NUMBER_SHARE = 0.9  # of the cells; above, a warning names the first cell that is not a number
 
 
@@ -83,11 +89,25 @@ class CategoryColumn(ColumnEncoder):
         return rows
 
 
-def fit_categories(columns: Sequence[Any], locations: Sequence[CellLocation]) -> CategoryColumn | str:
-    """Fit the encoder of a column of categories, given as the same column of each training table.
+def fit_categories(columns: Sequence[Any], locations: Sequence[CellLocation]) -> CategoryColumn:
+    """Fit the encoder of a column of categories, given as the same column of each training table."""
+    return _fit_counts(*count_categories(columns), locations[0].column)
+
+
+def fit_recognised_categories(columns: Sequence[Any], locations: Sequence[CellLocation]) -> CategoryColumn | str:
+    """Fit the encoder of a column that nobody has called categories.
 
     A column with nearly as many different values as rows is of no use; the reason is returned instead.
     """
+    counts, n_missing = count_categories(columns)
+    n_rows = counts.total()
+    if sum(counts[category] for category in counts if is_number_text(category)) > _MIN_NUMBER_SHARE * n_rows:
+        _warn_of_text_among_numbers(columns, locations)
+    return why_no_categories(counts) or _fit_counts(counts, n_missing, locations[0].column)
+
+
+def count_categories(columns: Sequence[Any]) -> "tuple[Counter[str], int]":
+    """Return how often each category occurs, and the number of missing values."""
     counts: Counter[str] = Counter()
     n_missing = 0
     for column in columns:
@@ -95,16 +115,29 @@ def fit_categories(columns: Sequence[Any], locations: Sequence[CellLocation]) ->
         frequencies = np.bincount(codes + 1, minlength=len(categories) + 1)
         n_missing += int(frequencies[0])
         counts.update(dict(zip(categories, frequencies[1:].tolist(), strict=True)))
+    return counts, n_missing
+
+
+def why_no_categories(counts: "Counter[str]") -> str | None:
+    """Return why text is of no use as categories: each row has its own, or it is prose. None if it may be of use."""
+    n_rows, n_values = counts.total(), len(counts)
+    if 2 * n_values <= n_rows or n_rows < _MIN_ROWS_OF_TEXT:
+        return None
+    is_key = n_values > MAX_CATEGORIES or (n_rows >= MIN_ROWS and n_values >= _MIN_UNIQUE_SHARE * n_rows)
+    sample = list(islice(counts, _N_TEXTS_SAMPLED))
+    n_words = sum(len(value.split()) for value in sample) / len(sample)
+    if n_words >= _MIN_WORDS_OF_TEXT and (is_key or n_values == n_rows):
+        return f"free text with {n_values:,} different values in {n_rows:,} rows (--kind NAME=text counts its words)"
+    return f"text with {n_values:,} different values in {n_rows:,} rows (an identifier?)" if is_key else None
+
+
+def _fit_counts(counts: "Counter[str]", n_missing: int, name: str) -> CategoryColumn:
     n_rows = counts.total()
-    if sum(counts[category] for category in counts if is_number_text(category)) > _MIN_NUMBER_SHARE * n_rows:
-        _warn_of_text_among_numbers(columns, locations)
-    if len(counts) > MAX_CATEGORIES and 2 * len(counts) > n_rows:
-        return f"text with {len(counts):,} different values in {n_rows:,} rows (an identifier?)"
     ranked = sorted(counts, key=lambda category: (-counts[category], category))
     kept, others = ranked[:MAX_CATEGORIES], ranked[MAX_CATEGORIES:]
     sizes = [counts[category] for category in kept] + [sum(counts[category] for category in others)] * bool(others)
     shares = tuple(size / n_rows for size in sizes)
-    return CategoryColumn(locations[0].column, "category", tuple(kept), bool(others), shares, n_missing > 0)
+    return CategoryColumn(name, "category", tuple(kept), bool(others), shares, n_missing > 0)
 
 
 def _warn_of_text_among_numbers(columns: Sequence[Any], locations: Sequence[CellLocation]) -> None:

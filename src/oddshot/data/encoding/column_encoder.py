@@ -32,6 +32,11 @@ class ColumnEncoder(ABC):
     def attribute_names(self) -> tuple[str, ...]:
         """The names of the attributes that the column is encoded as."""
 
+    @property
+    def stored_kind(self) -> str:
+        """The kind as which files store the cells: kind itself, or "text" where only the encoder can read them."""
+        return self.kind
+
     @abstractmethod
     def read(self, column: Any, location: CellLocation) -> FillRows:
         """Read all cells of a pyarrow.ChunkedArray, and return a function that writes their attributes.

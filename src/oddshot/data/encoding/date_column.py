@@ -8,20 +8,33 @@ from typing import Any, Literal
 import numpy as np
 
 from oddshot.data.encoding.column_encoder import AttributeArray, ColumnEncoder, FillRows
+from oddshot.data.encoding.running import runs_with_rows
 from oddshot.data.encoding.scaling import FloatArray, compute_moments, standardise
 from oddshot.data.encoding.validation import check_fields, is_bool, is_mean, is_scale
-from oddshot.data.tables.columns import CellLocation, read_timestamps
+from oddshot.data.tables.columns import CellLocation, arrow_kind, distinct_texts, read_timestamps
+from oddshot.data.tables.written_dates import DateOrder, detect_dates, is_date_order
+
+NOTHING_RECURS = "dates in which nothing recurs, neither hour, weekday nor month (a clock)"
 
 _SECONDS_PER_DAY = 86_400.0
+_SECONDS_PER_YEAR = 365 * _SECONDS_PER_DAY
 _FIRST_MONDAY = 4 * _SECONDS_PER_DAY  # 1970-01-05
 _WEEKDAY_SIN_COS = np.array(
     [(math.sin(2 * math.pi * day / 7), math.cos(2 * math.pi * day / 7)) for day in range(7)], np.float32
 )
+_MONTH_SIN_COS = np.array(
+    [(math.sin(2 * math.pi * month / 12), math.cos(2 * math.pi * month / 12)) for month in range(12)], np.float32
+)
+_MIN_ROWS = 20  # with fewer rows, dates may be a clock even if they are in no order
+MIN_MILLISECONDS = 1e11  # numbers above that are milliseconds since 1970
 
 
 @dataclass(frozen=True)
 class DateColumn(ColumnEncoder):
-    """Timestamps as scaled seconds and, where they varied in training, hour and weekday as sine and cosine."""
+    """Hour, weekday and month as sine and cosine where they recurred in training, and if absolute, scaled seconds.
+
+    order: how dates are written where they are text. Files of earlier versions have no fields from absolute on.
+    """
 
     kind: Literal["date"]
     mean: float
@@ -29,53 +42,92 @@ class DateColumn(ColumnEncoder):
     hour: bool
     weekday: bool
     missing: bool
+    absolute: bool = True
+    month: bool = False
+    order: DateOrder = "iso"
 
     def __post_init__(self) -> None:
-        check_fields(self, mean=is_mean, scale=is_scale, hour=is_bool, weekday=is_bool, missing=is_bool)
+        parts = dict.fromkeys(("hour", "weekday", "missing", "absolute", "month"), is_bool)
+        check_fields(self, mean=is_mean, scale=is_scale, order=is_date_order, **parts)
 
     @property
     def attribute_names(self) -> tuple[str, ...]:
-        """The scaled timestamp, its hour and weekday, and whether it is missing."""
+        """The scaled timestamp, its hour, weekday and month, and whether it is missing."""
         hour = ("hour sin", "hour cos") * self.hour
         weekday = ("weekday sin", "weekday cos") * self.weekday
-        return (self.name, *(f"{self.name} {part}" for part in hour + weekday + ("missing",) * self.missing))
+        month = ("month sin", "month cos") * self.month
+        parts = hour + weekday + month + ("missing",) * self.missing
+        return (self.name,) * self.absolute + tuple(f"{self.name} {part}" for part in parts)
 
     def read(self, column: Any, location: CellLocation) -> FillRows:
-        """Return a function that writes the 1 to 6 attributes."""
-        timestamps = read_timestamps(column, location)
+        """Return a function that writes the 1 to 8 attributes."""
+        timestamps = read_timestamps(column, location, self.order)
 
         def fill(rows: slice, out: AttributeArray) -> None:
-            seconds = timestamps[rows]
-            missing = standardise(seconds, self.mean, self.scale, out[:, 0])
-            seconds = np.where(missing, 0.0, seconds)
+            missing = np.isnan(timestamps[rows])
+            seconds, start = np.where(missing, 0.0, timestamps[rows]), 0
+            if self.absolute:
+                standardise(timestamps[rows], self.mean, self.scale, out[:, 0])
+                start = 1
             if self.hour:
                 angle = (2 * np.pi * day_fraction(seconds)).astype(np.float32)  # several times faster than float64
-                out[:, 1], out[:, 2] = np.sin(angle), np.cos(angle)
+                out[:, start], out[:, start + 1] = np.sin(angle), np.cos(angle)
+                start += 2
             if self.weekday:
-                start = 1 + 2 * self.hour
                 out[:, start : start + 2] = _WEEKDAY_SIN_COS.take(weekday(seconds).astype(np.intp), axis=0)
-            out[missing, 1:] = 0.0
+                start += 2
+            if self.month:
+                out[:, start : start + 2] = _MONTH_SIN_COS.take(month(seconds), axis=0)
+            out[missing] = 0.0
             if self.missing:
                 out[:, -1] = missing
 
         return fill
 
+    def describe(self) -> str:
+        """Return the name and what is used of the dates."""
+        parts = ("time", self.absolute), ("hour", self.hour), ("weekday", self.weekday), ("month", self.month)
+        first = {"dmy": ", day first", "mdy": ", month first"}.get(self.order, "")
+        return f"{self.name} ({', '.join(part for part, used in parts if used)}{first})"
 
-def fit_dates(columns: Sequence[Any], locations: Sequence[CellLocation]) -> DateColumn:
-    """Fit the encoder of a column of dates, given as the same column of each training table."""
-    timestamps = [read_timestamps(column, location) for column, location in zip(columns, locations, strict=True)]
+
+def fit_dates(
+    columns: Sequence[Any], locations: Sequence[CellLocation], order: DateOrder | None = None
+) -> DateColumn | str:
+    """Fit the encoder of a column of dates, given as the same column of each training table.
+
+    A part is used where the dates cover a whole day, week or year: of less, the rows to score may show another piece.
+    Absolute time is used where it does not run with the rows. Where nothing is left, the reason is returned.
+    """
+    order = order or _find_order(columns, locations[0])
+    timestamps = _read(columns, locations, order)
     moments = compute_moments([one[:, None] for one in timestamps])
     present = np.concatenate(timestamps)
     present = present[~np.isnan(present)]
-    return DateColumn(
+    span = float(np.ptp(present))
+    is_time_of_day = bool(present.min() >= 0 and present.max() < _SECONDS_PER_DAY)
+    runs = len(present) < _MIN_ROWS or runs_with_rows(timestamps)
+    encoder = DateColumn(
         name=locations[0].column,
         kind="date",
         mean=float(moments.mean[0]),
         scale=float(moments.scale[0]),
-        hour=bool(np.ptp(day_fraction(present)) > 0),
-        weekday=bool(np.ptp(weekday(present)) > 0),
+        hour=bool(np.ptp(day_fraction(present)) > 0) and (is_time_of_day or span >= _SECONDS_PER_DAY),
+        weekday=bool(np.ptp(weekday(present)) > 0) and span >= 6 * _SECONDS_PER_DAY,
         missing=bool(moments.n_missing[0] > 0),
+        absolute=bool(span > 0) and not is_time_of_day and not runs,
+        month=span >= 0.9 * _SECONDS_PER_YEAR,
+        order=order,
     )
+    return encoder if encoder.absolute or encoder.hour or encoder.weekday or encoder.month else NOTHING_RECURS
+
+
+def fit_clock(columns: Sequence[Any], locations: Sequence[CellLocation]) -> DateColumn:
+    """Fit an encoder of absolute time alone: the dates as numbers."""
+    order = _find_order(columns, locations[0])
+    moments = compute_moments([one[:, None] for one in _read(columns, locations, order)])
+    mean, scale, missing = float(moments.mean[0]), float(moments.scale[0]), bool(moments.n_missing[0] > 0)
+    return DateColumn(locations[0].column, "date", mean, scale, False, False, missing, order=order)
 
 
 def day_fraction(seconds: FloatArray) -> FloatArray:
@@ -88,3 +140,28 @@ def weekday(seconds: FloatArray) -> FloatArray:
     day: FloatArray = np.floor((seconds - _FIRST_MONDAY) / _SECONDS_PER_DAY)
     week: FloatArray = np.floor(day / 7)
     return day - 7 * week
+
+
+def month(seconds: FloatArray) -> Any:
+    """Return 0 for January to 11 for December; seconds: [n] since 1970."""
+    return np.floor(seconds).astype("M8[s]").astype("M8[M]").astype(np.int64) % 12
+
+
+def _find_order(columns: Sequence[Any], location: CellLocation) -> DateOrder:
+    """Return how the dates are written, with a warning where the order of day and month is a guess."""
+    numbers = [column for column in columns if arrow_kind(column) == "number"]
+    if numbers:
+        largest = max(float(np.nanmax(np.asarray(column.cast("float64")))) for column in numbers)
+        return "milliseconds" if largest > MIN_MILLISECONDS else "seconds"
+    texts = distinct_texts(columns)
+    written = detect_dates(texts) if len(texts) else None
+    if written is None:
+        return "iso"
+    if written.guessed:
+        first = "the day" if written.order == "dmy" else "the month"
+        location.warn(f"no date tells whether day or month comes first; {first} is taken to")
+    return written.order
+
+
+def _read(columns: Sequence[Any], locations: Sequence[CellLocation], order: DateOrder) -> list[FloatArray]:
+    return [read_timestamps(column, location, order) for column, location in zip(columns, locations, strict=True)]

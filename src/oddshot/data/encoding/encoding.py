@@ -1,5 +1,6 @@
 """Encode tables with columns of any kind as numbers, in the same way for every task."""
 
+import warnings
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
@@ -9,7 +10,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from oddshot.data.encoding.choice import ColumnChoice
 from oddshot.data.encoding.column_encoder import ColumnEncoder
+from oddshot.data.encoding.date_column import NOTHING_RECURS
 from oddshot.data.encoding.kinds import KINDS, encoder_from_dict, fit_column
 from oddshot.data.encoding.numeric_arrays import (
     check_magnitudes,
@@ -19,6 +22,7 @@ from oddshot.data.encoding.numeric_arrays import (
     is_numeric_array,
 )
 from oddshot.data.encoding.numeric_column import NumericColumn
+from oddshot.data.encoding.running import RUNNING_NUMBER, UNIQUE_KEY
 from oddshot.data.tables.column_names import select_columns
 from oddshot.data.tables.columns import CellLocation
 from oddshot.data.tables.conversion import as_table, has_column_names
@@ -27,6 +31,9 @@ from oddshot.errors import InputError
 _ROWS_PER_THREAD = 1 << 18  # read by one thread at a time, which limits the memory for them
 _ROWS_PER_BLOCK = 1 << 14  # written at a time, which stay in the processor's cache
 _MAX_REASONS_SHOWN = 5  # in an error message
+
+KEY_REASONS = (RUNNING_NUMBER, UNIQUE_KEY, NOTHING_RECURS)
+"""Why columns are left out that a person might miss."""
 
 
 @dataclass(frozen=True)
@@ -50,22 +57,33 @@ class Encoding:
             raise InputError("encoding: its columns and dropped columns do not agree")
 
     @classmethod
-    def fit(cls, tables: Sequence[Any], where: Sequence[str] | None = None) -> "Encoding":
+    def fit(
+        cls,
+        tables: Sequence[Any],
+        where: Sequence[str] | None = None,
+        choice: ColumnChoice | None = None,
+        context: Sequence[Any] = (),
+    ) -> "Encoding":
         """Learn the columns' kinds, means, standard deviations and categories from all rows of all tables together.
 
         tables: frames, Arrow tables, dicts of columns, or arrays [n, M], with the same columns. where: the name of each
-        table in error messages.
+        table in error messages. choice: which columns to use, and as what; without it, columns with names that number
+        the rows or are a clock are left out with a warning. context: more tables, which show what is a key.
         """
         where = where or [f"table {i + 1}" for i in range(len(tables))]
         if not tables:
             raise InputError("no table to fit the encoding on")
-        fit = fit_arrays if all(is_numeric_array(X) for X in tables) else _fit_tables
-        columns, found = fit(tables, where)
+        found: Sequence[ColumnEncoder | str]
+        if all(is_numeric_array(X) for X in tables) and not choice:
+            columns, found = fit_arrays(tables, where)
+        else:
+            columns, found = _fit_tables(tables, where, choice or ColumnChoice(), context)
         encoders = tuple(one for one in found if not isinstance(one, str))
         dropped = {name: one for name, one in zip(columns, found, strict=True) if isinstance(one, str)}
         if not encoders:
             reasons = "; ".join(f"{name!r}: {reason}" for name, reason in list(dropped.items())[:_MAX_REASONS_SHOWN])
             raise InputError(f"{where[0]}: no column is of use ({reasons or 'there is none'})")
+        _warn_of_keys(dropped, where[0])
         return cls(tuple(columns), encoders, dropped)
 
     def transform(self, X: Any, where: str = "table", first_row: int = 1) -> NDArray[np.float32]:
@@ -85,8 +103,13 @@ class Encoding:
 
     @property
     def kinds(self) -> dict[str, str]:
-        """The kind of each column of use: number, boolean, category or date."""
+        """The kind of each column of use: number, boolean, category, date or text."""
         return {encoder.name: encoder.kind for encoder in self.encoders}
+
+    @property
+    def stored_kinds(self) -> dict[str, str]:
+        """The kinds as which files are to be read: as kinds, or "text" where only the encoder can read the cells."""
+        return {encoder.name: encoder.stored_kind for encoder in self.encoders}
 
     @property
     def attribute_names(self) -> tuple[str, ...]:
@@ -133,18 +156,39 @@ class Encoding:
         return select_columns(table.select(present), [encoder.name for encoder in self.encoders], where)
 
 
-def _fit_tables(tables: Sequence[Any], where: Sequence[str]) -> tuple[list[str], list[ColumnEncoder | str]]:
+def _fit_tables(
+    tables: Sequence[Any], where: Sequence[str], choice: ColumnChoice, context: Sequence[Any]
+) -> tuple[list[str], list[ColumnEncoder | str]]:
     """Return the column names, and the encoder of each or why it is of no use."""
     first = as_table(tables[0], where[0])
     columns = first.column_names
+    choice.check_names(columns, where[0])
     arrow_tables = [first]
     for X, table_name in zip(tables[1:], where[1:], strict=True):
         arrow_tables.append(select_columns(_with_names(X, columns, table_name), columns, table_name))
-    found = []
+    is_named, others = has_column_names(tables[0]), [as_table(X) for X in context]
+    found: list[ColumnEncoder | str] = []
     for name in columns:
         locations = [CellLocation(table_name, name) for table_name in where]
-        found.append(fit_column([table[name] for table in arrow_tables], locations))
+        seen = [table[name] for table in others if name in table.column_names]
+        keep = not is_named or choice.keeps(name)
+        same_column = [table[name] for table in arrow_tables]
+        reason = choice.reason_to_drop(name)
+        found.append(reason or fit_column(same_column, locations, choice.kind(name), keep, seen))
+    if all(isinstance(one, str) for one in found):  # a key is better than nothing
+        for j, name in enumerate(columns):
+            if found[j] in KEY_REASONS:
+                locations = [CellLocation(table_name, name) for table_name in where]
+                found[j] = fit_column([table[name] for table in arrow_tables], locations, "number")
     return columns, found
+
+
+def _warn_of_keys(dropped: Mapping[str, str], where: str) -> None:
+    """Say which columns were left out because they tell rows apart and not kinds of rows."""
+    keys = [f"{name!r}: {reason}" for name, reason in dropped.items() if reason in KEY_REASONS]
+    if keys:
+        shown = "; ".join(keys[:_MAX_REASONS_SHOWN])
+        warnings.warn(f"{where}: left out {shown} (--kind NAME=number keeps it)", stacklevel=3)
 
 
 def _encode_table(encoders: Sequence[ColumnEncoder], table: Any, where: str, first_row: int) -> NDArray[np.float32]:

@@ -4,29 +4,43 @@
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from contextlib import suppress
+from dataclasses import MISSING, dataclass, fields
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from oddshot.data.encoding.category_column import CategoryColumn, fit_categories
+from oddshot.data.encoding.category_column import (
+    CategoryColumn,
+    count_categories,
+    fit_categories,
+    fit_recognised_categories,
+    why_no_categories,
+)
 from oddshot.data.encoding.column_encoder import ColumnEncoder
-from oddshot.data.encoding.date_column import DateColumn, fit_dates
-from oddshot.data.encoding.numeric_column import NumericColumn, fit_booleans, fit_numbers
+from oddshot.data.encoding.date_column import MIN_MILLISECONDS, DateColumn, fit_clock, fit_dates
+from oddshot.data.encoding.numeric_column import NumericColumn, fit_booleans, fit_mostly_numbers, fit_numbers
+from oddshot.data.encoding.running import epoch_order, why_left_out
+from oddshot.data.encoding.text_column import TextColumn, fit_text
 from oddshot.data.tables import parsing
 from oddshot.data.tables.columns import (
     ArrowKind,
     CellLocation,
     all_text_parses,
     arrow_kind,
+    distinct_texts,
     distinct_values,
     has_values,
     read_numbers,
 )
+from oddshot.data.tables.written_dates import DateOrder, detect_dates
+from oddshot.data.tables.written_numbers import detect_notation
 from oddshot.errors import InputError
 
 ALL_MISSING = "all values missing"
+_MIN_ROWS_OF_WORDS = 20  # fewer may not show the third word beside yes and no
 
 
 @dataclass(frozen=True)
@@ -35,7 +49,8 @@ class ColumnKind:
 
     encoder: the class of its encoders. fit: learns the encoder from `columns`, or returns the reason why they are of no
     use. arrow_kinds: a column that a table stores as one of these kinds is recognised. parser: text is recognised if it
-    parses all cells. recognised_from_text: whether a column that all tables store as text is recognised.
+    parses all cells. recognised_from_text: whether a column that all tables store as text is recognised. fit_asked: as
+    fit, where a person has named the kind.
     """
 
     name: str
@@ -45,14 +60,47 @@ class ColumnKind:
     arrow_kinds: tuple[ArrowKind, ...]
     parser: parsing.Parser
     recognised_from_text: bool
+    fit_asked: Callable[[Sequence[Any], Sequence[CellLocation]], ColumnEncoder | str] | None = None
 
 
-NUMBER = ColumnKind("number", "numbers", NumericColumn, fit_numbers, ("number",), parsing.parse_numbers, True)
-BOOLEAN = ColumnKind("boolean", "booleans", NumericColumn, fit_booleans, ("boolean",), parsing.parse_booleans, False)
-CATEGORY = ColumnKind("category", "categories", CategoryColumn, fit_categories, (), parsing.clean_text, False)
-DATE = ColumnKind("date", "dates", DateColumn, fit_dates, ("date",), parsing.parse_timestamps, True)
+def _parse_numbers(text: Any) -> Any:
+    """Accept text in which every cell is a number, written as people do."""
+    if detect_notation(text) is None:
+        raise pa.ArrowInvalid("not numbers")
+    return text
 
-KINDS: dict[str, ColumnKind] = {kind.name: kind for kind in (NUMBER, BOOLEAN, CATEGORY, DATE)}
+
+def _parse_words(text: Any) -> Any:
+    """Accept two words, one of them for true and one for false."""
+    words = pc.unique(pc.utf8_lower(text).drop_null())
+    if len(words) != 2 or pc.sum(parsing.parse_booleans(words).cast(pa.int8())).as_py() != 1:
+        raise pa.ArrowInvalid("not true and false")
+    return text
+
+
+def _parse_dates(text: Any) -> Any:
+    """Accept text in which every cell is a date, all written in the same way."""
+    if detect_dates(text) is None:
+        raise pa.ArrowInvalid("not dates")
+    return text
+
+
+NUMBER = ColumnKind("number", "numbers", NumericColumn, fit_numbers, ("number",), _parse_numbers, True)
+BOOLEAN = ColumnKind("boolean", "booleans", NumericColumn, fit_booleans, ("boolean",), _parse_words, True)
+CATEGORY = ColumnKind(
+    "category",
+    "categories",
+    CategoryColumn,
+    fit_recognised_categories,
+    (),
+    parsing.clean_text,
+    False,
+    fit_categories,
+)
+DATE = ColumnKind("date", "dates", DateColumn, fit_dates, ("date",), _parse_dates, True)
+TEXT = ColumnKind("text", "texts", TextColumn, fit_text, (), parsing.clean_text, False)
+
+KINDS: dict[str, ColumnKind] = {kind.name: kind for kind in (NUMBER, BOOLEAN, CATEGORY, DATE, TEXT)}
 """Column kinds by the name that model files and Encoding.kinds have for them.
 
 Kinds are tried in this order, and a column that is none of the others is a category. To add a kind, write a module like
@@ -61,15 +109,70 @@ streamed CSV files as text, unless tables/csv_streaming.py names a type for them
 """
 
 
-def fit_column(columns: Sequence[Any], locations: Sequence[CellLocation]) -> ColumnEncoder | str:
-    """Recognise the kind of a column and fit its encoder; return the reason if the column is of no use."""
+def fit_column(
+    columns: Sequence[Any],
+    locations: Sequence[CellLocation],
+    asked: str | None = None,
+    keep: bool = False,
+    context: Sequence[Any] = (),
+) -> ColumnEncoder | str:
+    """Recognise the kind of a column and fit its encoder; return the reason if the column is of no use.
+
+    asked: the kind that a person wants, if any. keep: whether a key is kept. context: the same column of tables that
+    show what is a key, but are not fitted on.
+    """
     with_values = [column for column in columns if has_values(column)]
     if not with_values:
         return ALL_MISSING
     for column in with_values:
         if arrow_kind(column) == "other":
             return f"{column.type} values"
-    return recognise_kind(with_values).fit(columns, locations)
+    if asked is not None:
+        return _fit_asked(KINDS[asked], with_values, columns, locations)
+    kind, known = recognise_kind(with_values), [*columns, *(column for column in context if has_values(column))]
+    if kind is NUMBER and not keep:
+        return _fit_numbers_or_reason(columns, locations, known)
+    if kind is CATEGORY and (encoder := fit_mostly_numbers(columns, locations)) is not None:
+        return encoder
+    if kind is CATEGORY and len(known) > len(columns) and all(arrow_kind(column) != "other" for column in known):
+        return why_no_categories(count_categories(known)[0]) or kind.fit(columns, locations)
+    return kind.fit(columns, locations)
+
+
+def _fit_asked(
+    kind: ColumnKind, with_values: Sequence[Any], columns: Sequence[Any], locations: Sequence[CellLocation]
+) -> ColumnEncoder | str:
+    """Fit the encoder of the kind that a person has named; a date as a number is absolute time."""
+    if kind is NUMBER and recognise_kind(with_values) is DATE:
+        return fit_clock(columns, locations)
+    if kind is DATE and not any(arrow_kind(column) == "date" for column in with_values):
+        order = _epoch_order_of_text(with_values)
+        return fit_dates(columns, locations, order)
+    return (kind.fit_asked or kind.fit)(columns, locations)
+
+
+def _epoch_order_of_text(columns: Sequence[Any]) -> DateOrder | None:
+    """Return the unit of text that holds numbers since 1970, or None for other text."""
+    texts = distinct_texts(columns)
+    numbers = parsing.try_parse(texts, parsing.parse_numbers) if len(texts) else None
+    if numbers is None:
+        return None
+    return "milliseconds" if pc.max(numbers).as_py() > MIN_MILLISECONDS else "seconds"
+
+
+def _fit_numbers_or_reason(
+    columns: Sequence[Any], locations: Sequence[CellLocation], known: Sequence[Any]
+) -> ColumnEncoder | str:
+    """Fit the encoder of a column of numbers, unless it counts rows or seconds."""
+    encoder, name = fit_numbers(columns, locations), locations[0].column
+    values = []
+    for column in known:
+        with suppress(InputError):  # a file to score may hold anything
+            values.append(read_numbers(column, locations[0], encoder.notation))
+    order = epoch_order(name, values)
+    if order is not None:
+        return fit_dates(columns, locations, order)
+    return why_left_out(name, values) or encoder
 
 
 def recognise_kind(columns: Sequence[Any]) -> ColumnKind:
@@ -79,15 +182,16 @@ def recognise_kind(columns: Sequence[Any]) -> ColumnKind:
         return BOOLEAN if all(_can_be_boolean(column) for column in columns) else CATEGORY
     if len(stored_kinds) > 1:
         return CATEGORY
+    texts = distinct_texts(columns)
+    if stored_kinds == {"boolean"}:
+        return BOOLEAN if all_text_parses(texts, parsing.parse_booleans) else CATEGORY
     if stored_kinds:
         candidates = [kind for kind in KINDS.values() if stored_kinds <= set(kind.arrow_kinds)]
     else:
+        n_rows = sum(len(column) - column.null_count for column in columns)
         candidates = [kind for kind in KINDS.values() if kind.recognised_from_text]
-    texts = [distinct_values(column)[1] for column in columns if arrow_kind(column) == "text"]
-    for kind in candidates:
-        if all(all_text_parses(text, kind.parser) for text in texts):
-            return kind
-    return CATEGORY
+        candidates = [kind for kind in candidates if kind is not BOOLEAN or n_rows >= _MIN_ROWS_OF_WORDS]
+    return next((kind for kind in candidates if all_text_parses(texts, kind.parser)), CATEGORY)
 
 
 def encoder_from_dict(data: object) -> ColumnEncoder:
@@ -96,7 +200,9 @@ def encoder_from_dict(data: object) -> ColumnEncoder:
     if not isinstance(data, dict) or not isinstance(kind, str) or kind not in KINDS:
         raise InputError(f"encoding: {str(data)[:60]!r} is not an encoder")
     encoder = KINDS[kind].encoder
-    if set(data) != {field.name for field in fields(encoder)}:
+    names = {field.name for field in fields(encoder)}
+    required = {field.name for field in fields(encoder) if field.default is MISSING}  # later versions added others
+    if not required <= set(data) <= names:
         raise InputError(f"encoding of column {str(data.get('name'))[:60]!r}: wrong fields for a {kind}")
     values: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in data.items()}
     return encoder(**values)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from oddshot.data.encoding.kinds import ALL_MISSING
 from oddshot.data.encoding.numeric_column import NumericColumn
-from oddshot.data.encoding.scaling import compute_moments, standardise
+from oddshot.data.encoding.scaling import compute_moments, sides, standardise
 from oddshot.data.tables.columns import MAX_MAGNITUDE, CellLocation
 from oddshot.data.tables.conversion import as_matrix
 from oddshot.errors import InputError
@@ -45,6 +45,11 @@ def encode_array(encoders: Sequence[NumericColumn], X: NDArray[Any]) -> NDArray[
     has_indicator = np.array([encoder.missing for encoder in encoders], bool)
     scaled = np.empty(X.shape, np.float32)
     missing = standardise(np.asarray(X, np.float64), mean, scale, scaled)
+    constant = np.array([encoder.constant for encoder in encoders], bool)
+    if constant.any():
+        beside = np.empty((len(X), int(constant.sum())), np.float32)
+        sides(np.asarray(X[:, constant], np.float64), mean[constant], beside)
+        scaled[:, constant] = beside
     if not has_indicator.any():
         return scaled
     rows = np.empty((len(X), len(encoders) + int(has_indicator.sum())), np.float32)

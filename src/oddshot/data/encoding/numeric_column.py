@@ -1,55 +1,137 @@
 """The encoder of columns of numbers and booleans."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+import numpy as np
+import pyarrow as pa
+
 from oddshot.data.encoding.column_encoder import AttributeArray, ColumnEncoder, FillRows
-from oddshot.data.encoding.scaling import ColumnMoments, compute_moments, standardise
+from oddshot.data.encoding.scaling import ColumnMoments, compute_moments, sides, standardise
 from oddshot.data.encoding.validation import check_fields, is_bool, is_mean, is_scale
-from oddshot.data.tables.columns import CellLocation, read_booleans, read_numbers
+from oddshot.data.tables.columns import (
+    CellLocation,
+    arrow_kind,
+    distinct_texts,
+    distinct_values,
+    read_booleans,
+    read_numbers,
+)
+from oddshot.data.tables.written_numbers import (
+    PLAIN,
+    Notation,
+    detect_main_notation,
+    detect_notation,
+    find_numbers,
+    is_ambiguous,
+    is_notation,
+)
+
+_MIN_ROWS = 20
+_MIN_NUMBER_SHARE = 0.95  # of the cells; the others are typing errors, or words such as "error"
+_MIN_DIFFERENT_NUMBERS = 10  # fewer may be codes
 
 
 @dataclass(frozen=True)
 class NumericColumn(ColumnEncoder):
-    """Numbers, or booleans as 0 and 1, minus the mean and divided by the standard deviation of the training rows."""
+    """Numbers, or booleans as 0 and 1, minus the mean and divided by the standard deviation of the training rows.
+
+    constant: whether all training rows had the same number; others are then 1 above and -1 below it, whatever the unit.
+    notation: how numbers are written where they are text. tolerant: whether a few cells of text were among them, which
+    are missing values. Files of earlier versions have none of these fields.
+    """
 
     kind: Literal["number", "boolean"]
     mean: float
     scale: float
     missing: bool
+    constant: bool = False
+    notation: Notation = PLAIN
+    tolerant: bool = False
 
     def __post_init__(self) -> None:
-        check_fields(self, mean=is_mean, scale=is_scale, missing=is_bool)
+        flags = dict.fromkeys(("missing", "constant", "tolerant"), is_bool)
+        check_fields(self, mean=is_mean, scale=is_scale, notation=is_notation, **flags)
+        object.__setattr__(self, "notation", Notation(*self.notation))
 
     @classmethod
     def from_moments(
-        cls, name: str, kind: Literal["number", "boolean"], moments: ColumnMoments, j: int = 0
+        cls,
+        name: str,
+        kind: Literal["number", "boolean"],
+        moments: ColumnMoments,
+        j: int = 0,
+        notation: Notation = PLAIN,
     ) -> "NumericColumn":
         """Make the encoder of a column from the j-th of the moments."""
-        return cls(name, kind, float(moments.mean[j]), float(moments.scale[j]), bool(moments.n_missing[j] > 0))
+        mean, scale = float(moments.mean[j]), float(moments.scale[j])
+        return cls(name, kind, mean, scale, bool(moments.n_missing[j] > 0), bool(moments.is_constant[j]), notation)
 
     @property
     def attribute_names(self) -> tuple[str, ...]:
         """The scaled value, and whether it is missing."""
         return (self.name, f"{self.name} missing") if self.missing else (self.name,)
 
+    @property
+    def stored_kind(self) -> str:
+        """Numbers that only people write so are read as text."""
+        return self.kind if self.notation == PLAIN and not self.tolerant else "text"
+
     def read(self, column: Any, location: CellLocation) -> FillRows:
         """Return a function that writes the 1 or 2 attributes."""
-        values = (read_numbers if self.kind == "number" else read_booleans)(column, location)
+        if self.kind == "number":
+            values = read_numbers(column, location, self.notation, self.tolerant)
+        else:
+            values = read_booleans(column, location)
 
         def fill(rows: slice, out: AttributeArray) -> None:
-            missing = standardise(values[rows], self.mean, self.scale, out[:, 0])
+            if self.constant:
+                missing = sides(values[rows], self.mean, out[:, 0])
+            else:
+                missing = standardise(values[rows], self.mean, self.scale, out[:, 0])
             if self.missing:
                 out[:, 1] = missing
 
         return fill
 
+    def describe(self) -> str:
+        """Return the name, and the unit that is written beside the numbers."""
+        unit = self.notation.before or self.notation.after
+        return f"{self.name} (in {unit})" if unit else self.name
+
 
 def fit_numbers(columns: Sequence[Any], locations: Sequence[CellLocation]) -> NumericColumn:
     """Fit the encoder of a column of numbers, given as the same column of each training table."""
-    values = [read_numbers(column, location) for column, location in zip(columns, locations, strict=True)]
-    return NumericColumn.from_moments(locations[0].column, "number", compute_moments([one[:, None] for one in values]))
+    texts = distinct_texts(columns)
+    notation = detect_notation(texts) or PLAIN
+    if len(texts) and is_ambiguous(texts, notation):
+        locations[0].warn(f"a {notation.thousands!r} before three digits is taken to separate thousands")
+    values = [read_numbers(column, location, notation) for column, location in zip(columns, locations, strict=True)]
+    moments = compute_moments([one[:, None] for one in values])
+    return NumericColumn.from_moments(locations[0].column, "number", moments, notation=notation)
+
+
+def fit_mostly_numbers(columns: Sequence[Any], locations: Sequence[CellLocation]) -> NumericColumn | None:
+    """Fit the encoder of a column of text that nearly always holds numbers, else None; other cells are missing."""
+    if any(arrow_kind(column) != "text" for column in columns):
+        return None
+    notation = detect_main_notation(distinct_texts(columns))
+    if notation is None:
+        return None
+    n_rows = n_numbers = n_different = 0
+    for codes, values in map(distinct_values, columns):
+        is_number = find_numbers(values.cast(pa.string()), notation)
+        counts = np.bincount(codes + 1, minlength=len(values) + 1)[1:]
+        n_rows, n_numbers = n_rows + int(counts.sum()), n_numbers + int(counts[is_number].sum())
+        n_different = max(n_different, int(is_number.sum()))
+    if n_rows < _MIN_ROWS or n_numbers < _MIN_NUMBER_SHARE * n_rows or n_different < _MIN_DIFFERENT_NUMBERS:
+        return None
+    values_of = [
+        read_numbers(column, location, notation, True) for column, location in zip(columns, locations, strict=True)
+    ]
+    moments = compute_moments([one[:, None] for one in values_of])
+    return replace(NumericColumn.from_moments(locations[0].column, "number", moments, notation=notation), tolerant=True)
 
 
 def fit_booleans(columns: Sequence[Any], locations: Sequence[CellLocation]) -> NumericColumn:

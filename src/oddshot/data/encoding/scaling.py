@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
+_MIN_DEVIATION = 1e-140  # below, squares lose digits and then vanish
+
 MAX_SCALED_VALUE = 1e9
 """Scaled values are clipped to ±1e9: anything farther from the mean is as anomalous, and float32 can square it."""
 
@@ -19,10 +21,12 @@ class ColumnMoments:
     """Statistics of M columns over the rows of all tasks, each [M].
 
     A constant column has scale 1, a column without values mean 0. n_present, n_missing: rows with and without a value.
+    is_constant: whether all values are the same, so that nothing tells what is far from them.
     """
 
     mean: FloatArray
     scale: FloatArray
+    is_constant: NDArray[np.bool_]
     n_present: IntArray
     n_missing: IntArray
 
@@ -45,8 +49,33 @@ def compute_moments(blocks: Sequence[NDArray[Any]]) -> ColumnMoments:
     for block in blocks:
         squares += np.nansum((block - mean) ** 2, axis=0)
     deviation = np.sqrt(squares / np.maximum(n_present, 1))
+    underflows = (low < high) & (deviation < _MIN_DEVIATION)
+    if underflows.any():
+        deviation[underflows] = _tiny_deviation(
+            [np.asarray(block)[:, underflows] for block in blocks], mean[underflows]
+        )
     scale = np.where((low < high) & (deviation > 0), deviation, 1.0)
-    return ColumnMoments(mean, scale, n_present, sum(len(block) for block in blocks) - n_present)
+    return ColumnMoments(mean, scale, low == high, n_present, sum(len(block) for block in blocks) - n_present)
+
+
+def _tiny_deviation(blocks: Sequence[NDArray[Any]], mean: FloatArray) -> FloatArray:
+    """Compute standard deviations of numbers whose squares are too small for float64."""
+    largest = np.max([np.fmax.reduce(np.abs(block - mean), axis=0, initial=0.0) for block in blocks], axis=0)
+    shares = [np.square((block - mean) / largest) for block in blocks]
+    n_present = np.sum([np.count_nonzero(~np.isnan(share), axis=0) for share in shares], axis=0)
+    ratio = np.sqrt(np.sum([np.nansum(share, axis=0) for share in shares], axis=0) / n_present)
+    deviation: FloatArray = np.maximum(largest * ratio, np.finfo(np.float64).smallest_subnormal)
+    return deviation
+
+
+def sides(values: NDArray[Any], constant: Any, out: NDArray[np.float32]) -> NDArray[np.bool_]:
+    """Write 1 for values above a constant, -1 for those below and 0 otherwise, and return where they are missing.
+
+    A column that was constant in the rows seen has no scale, and what it is worth must not depend on its unit.
+    """
+    missing: NDArray[np.bool_] = np.isnan(values)
+    out[...] = np.sign(np.where(missing, constant, values) - constant)
+    return missing
 
 
 def standardise(values: NDArray[Any], mean: Any, scale: Any, out: NDArray[np.float32]) -> NDArray[np.bool_]:

@@ -3,7 +3,10 @@
 `column` is a pyarrow.ChunkedArray of n cells. Missing values are NaN in the arrays of numbers that are returned.
 """
 
+import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -12,6 +15,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from oddshot.data.tables import parsing
+from oddshot.data.tables.written_dates import DateOrder, epoch_timestamps, parse_written_dates
+from oddshot.data.tables.written_numbers import PLAIN, Notation, find_numbers, parse_written_numbers
 from oddshot.errors import InputError
 
 FloatArray = NDArray[np.float64]
@@ -20,6 +25,12 @@ ArrowKind = Literal["null", "number", "boolean", "date", "text", "other"]
 MAX_MAGNITUDE = 1e18
 """Numbers of a larger magnitude are refused: their squares would exceed the range of float32."""
 
+_EXPECTED_DATES = {
+    "iso": "a date or time such as 2024-01-31 12:00",
+    "dmy": "a date such as 31.12.2024, the day first",
+    "mdy": "a date such as 12/31/2024, the month first",
+    "ymd": "a date such as 2024/12/31",
+}
 _UNITS_PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 _SECONDS_PER_DAY = 86_400
 _N_PROBED_VALUES = 100
@@ -46,6 +57,10 @@ class CellLocation:
     def too_large_error(self, index: int, value: object) -> InputError:
         """Return an error about a number beyond MAX_MAGNITUDE at `index`."""
         return self.error(index, value, "is too large; expected a number within ±1e18")
+
+    def warn(self, notice: str) -> None:
+        """Warn about the column as a whole."""
+        warnings.warn(f"{self.where}: column {self.column!r}: {notice}", stacklevel=3)
 
     def type_error(self, column: Any, expected: str) -> InputError:
         """Return an error about a column whose Arrow type is not the expected one."""
@@ -76,15 +91,36 @@ def _kind_of_type(arrow_type: Any) -> ArrowKind:
     return "other"
 
 
-def read_numbers(column: Any, location: CellLocation) -> FloatArray:
-    """Return the cells as numbers: [n]. Other text, infinities and numbers beyond MAX_MAGNITUDE are errors."""
-    column = _decode(column, ("number", "boolean", "text"), parsing.parse_numbers, location, "a number")
+def read_numbers(
+    column: Any, location: CellLocation, notation: Notation = PLAIN, is_tolerant: bool = False
+) -> FloatArray:
+    """Return the cells as numbers: [n]. Other text, infinities and numbers beyond MAX_MAGNITUDE are errors.
+
+    notation: how text is written. is_tolerant: whether other text is taken as missing, with a warning.
+    """
+    if is_tolerant and arrow_kind(column) == "text":
+        column = _without_other_text(column, location, notation)
+    parser = partial(parse_written_numbers, notation=notation)
+    column = _decode(column, ("number", "boolean", "text"), parser, location, "a number")
     if pa.types.is_duration(column.type):
         values = _to_float64(column.cast(pa.int64())) / _UNITS_PER_SECOND[column.type.unit]
     else:
         values = _to_float64(column)
     _check_magnitude(values, location)
     return values
+
+
+def _without_other_text(column: Any, location: CellLocation, notation: Notation) -> Any:
+    """Replace the cells of a column of text that are no numbers by null, with a warning."""
+    text = column.cast(pa.string()).combine_chunks()
+    is_number = find_numbers(text, notation)
+    if not is_number.all():
+        index, n_others = int(is_number.argmin()), int((~is_number).sum())
+        more = f" (and {n_others - 1:,} more)" if n_others > 1 else ""
+        problem = f"is not a number and taken as missing{more}"
+        warnings.warn(str(location.error(index, text[index].as_py(), problem)), stacklevel=4)
+        text = pc.if_else(pa.array(is_number), text, pa.scalar(None, text.type))
+    return pa.chunked_array([text])
 
 
 def read_booleans(column: Any, location: CellLocation) -> FloatArray:
@@ -98,10 +134,18 @@ def read_booleans(column: Any, location: CellLocation) -> FloatArray:
     return values
 
 
-def read_timestamps(column: Any, location: CellLocation) -> FloatArray:
-    """Return timestamps as seconds since 1970-01-01 00:00 UTC, times of day as seconds since midnight: [n]."""
-    expected = "a date or time such as 2024-01-31 12:00"
-    column = _decode(column, ("date", "text"), parsing.parse_timestamps, location, expected)
+def read_timestamps(column: Any, location: CellLocation, order: DateOrder = "iso") -> FloatArray:
+    """Return timestamps as seconds since 1970-01-01 00:00 UTC, times of day as seconds since midnight: [n].
+
+    order: how text, or numbers since 1970, are written.
+    """
+    is_epoch = order in ("seconds", "milliseconds")
+    expected = "a number of " + order if is_epoch else _EXPECTED_DATES[order]
+    parser = partial(parse_written_dates, order=order)
+    column = _decode(column, ("date", "text", "number") if is_epoch else ("date", "text"), parser, location, expected)
+    if arrow_kind(column) == "number":
+        _check_magnitude(_to_float64(column), location)
+        column = epoch_timestamps(column, order)
     values = timestamps_to_seconds(column)
     _check_magnitude(values, location)
     return values
@@ -152,6 +196,12 @@ def has_values(column: Any) -> bool:
     if arrow_kind(values) == "text":
         return bool(parsing.clean_text(values).null_count < len(values))
     return not bool(pc.all(pc.is_null(values, nan_is_null=True)).as_py())
+
+
+def distinct_texts(columns: Sequence[Any]) -> Any:
+    """Return the different values of those columns that are stored as text, as one Arrow array."""
+    texts = [distinct_values(column)[1].cast(pa.string()) for column in columns if arrow_kind(column) == "text"]
+    return pa.concat_arrays(texts) if texts else pa.array([], pa.string())
 
 
 def all_text_parses(values: Any, parser: parsing.Parser) -> bool:

@@ -1,5 +1,6 @@
 """Convert data frames of any library, and arrays, to Arrow tables."""
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -19,6 +20,7 @@ def as_table(X: Any, where: str = "table") -> Any:
     The columns of an array [n, M] are named x0, x1, ... where: names the table in error messages.
     """
     if isinstance(X, pa.Table):
+        X = X.select([name for name in X.column_names if not re.fullmatch(r"__index_level_\d+__", name)])
         check_unique_names(X.column_names, where)
         if all(map(_is_common_type, X.schema.types)):
             return X.replace_schema_metadata(None) if X.schema.metadata else X
@@ -39,6 +41,13 @@ def as_table(X: Any, where: str = "table") -> Any:
     if len({len(cells) for cells in columns.values()}) > 1:
         raise InputError(f"{where}: columns of different lengths")
     return pa.table({name: _to_common_type(cells) for name, cells in columns.items()})
+
+
+def flatten_structs(table: Any) -> Any:
+    """Replace each column of structs by columns of their fields, named a.b; lists stay as they are."""
+    while any(map(pa.types.is_struct, table.schema.types)):
+        table = table.flatten()
+    return table
 
 
 def as_matrix(X: Any, where: str = "table") -> NDArray[Any]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from oddshot.data.tables.column_names import check_unique_names, without_row_index
+from oddshot.data.tables.packed_files import given_path
 from oddshot.data.tables.text_encoding import scan_text_file
 from oddshot.errors import InputError
 
@@ -45,7 +46,7 @@ def detect_dialect(path: Path) -> CsvDialect:
     delimiter = _detect_delimiter(content)
     header, *rows = _parse_sample(content, delimiter)
     names = tuple(name.strip() for name in header)
-    columns = without_row_index(names, path)
+    columns = without_row_index(names, given_path(path))
     check_unique_names(columns, str(path))
     if not columns:
         raise InputError(f"{path}: the header has no column names")
@@ -98,11 +99,15 @@ def _detect_delimiter(sample: str) -> str:
 
 
 def _detect_decimal(rows: Sequence[Sequence[str]], delimiter: str) -> str:
-    """Return a comma if some numbers are written with one and none with a point."""
+    """Return a comma if some numbers are written with one and none with a point.
+
+    What stands before three digits may also separate thousands, and counts only if nothing else is there.
+    """
     if delimiter == ",":
         return "."
-    signs = {match[1] for row in rows for cell in row if (match := re.fullmatch(r"\s*[+-]?\d+([.,])\d+\s*", cell))}
-    return "," if signs == {","} else "."
+    matches = [match for row in rows for cell in row if (match := re.fullmatch(r"\s*[+-]?\d+([.,])(\d+)\s*", cell))]
+    certain = {match[1] for match in matches if len(match[2]) != 3}
+    return "," if (certain or {match[1] for match in matches}) == {","} else "."
 
 
 def _check_quotes_are_closed(path: Path, dialect: CsvDialect) -> None:

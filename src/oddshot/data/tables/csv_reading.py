@@ -12,17 +12,25 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.csv
 
+from oddshot.data.tables.columns import arrow_kind
 from oddshot.data.tables.csv_dialect import CsvDialect, detect_dialect, open_python_csv
 from oddshot.data.tables.parsing import MISSING_VALUES
+from oddshot.data.tables.written_numbers import Notation, parse_written_numbers
 from oddshot.errors import InputError
 
 _BLOCK_BYTES = 2 << 20  # parsed at once
+_N_PROBED_CELLS = 100
 _MAX_QUEUED_BLOCKS = 6  # besides one for each thread
 
 
 def read_csv(path: Path, text_columns: Sequence[str] = ()) -> Any:
     """Read the whole file; types are inferred, except for the columns named in `text_columns`, which stay text."""
     dialect = detect_dialect(path)
+    table = _read_with_dialect(path, dialect, text_columns)
+    return table if dialect.decimal == "." else _with_decimal_commas(table, text_columns)
+
+
+def _read_with_dialect(path: Path, dialect: CsvDialect, text_columns: Sequence[str]) -> Any:
     types = {name: pa.string() for name in text_columns if name in dialect.columns}
     try:
         if dialect.splits_at_lines and path.stat().st_size > 2 * _BLOCK_BYTES:
@@ -31,6 +39,26 @@ def read_csv(path: Path, text_columns: Sequence[str] = ()) -> Any:
         return pyarrow.csv.read_csv(path, **_arrow_options(dialect, types))
     except pa.ArrowInvalid as error:
         raise describe_csv_error(path, dialect, error) from error
+
+
+def _with_decimal_commas(table: Any, text_columns: Sequence[str]) -> Any:
+    """Parse the columns that Arrow leaves as text because points separate thousands, as in 1.234,5 and 1.234."""
+    for j, name in enumerate(table.column_names):
+        column = table[name]
+        if name in text_columns or arrow_kind(column) != "text":
+            continue
+        text = column.cast(pa.string())
+        numbers = _try_numbers(text) if _try_numbers(text[:_N_PROBED_CELLS]) is not None else None
+        if numbers is not None:
+            table = table.set_column(j, name, numbers)
+    return table
+
+
+def _try_numbers(text: Any) -> Any | None:
+    try:
+        return parse_written_numbers(text, Notation(",", "."))
+    except pa.ArrowInvalid:
+        return None
 
 
 def read_csv_blocks(path: Path, dialect: CsvDialect, types: Mapping[str, Any]) -> Iterator[Any]:

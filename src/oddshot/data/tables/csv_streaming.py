@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from oddshot.data.tables import parsing
 from oddshot.data.tables.columns import CellLocation, parse_text_column
 from oddshot.data.tables.csv_dialect import CsvDialect, detect_dialect
 from oddshot.data.tables.csv_reading import describe_csv_error, read_csv_blocks
+from oddshot.data.tables.written_numbers import PLAIN, Notation, parse_written_numbers
 
 _ARROW_TYPES = {"number": pa.float64(), "boolean": pa.bool_(), "category": pa.dictionary(pa.int32(), pa.string())}
 """The types that Arrow's CSV parser gives to columns of these kinds. Columns of other kinds are read as text."""
@@ -56,8 +56,10 @@ def _rechunk(tables: Iterable[Any], chunk_rows: int) -> Iterator[Any]:
 def _parse_chunk(chunk: Any, dialect: CsvDialect, kinds: Mapping[str, str], where: str, first_row: int) -> Any:
     """Parse a chunk of text to the types in _ARROW_TYPES."""
 
+    notation = Notation(",", ".") if dialect.decimal == "," else PLAIN
+
     def parse_numbers(text: Any) -> Any:
-        return parsing.parse_numbers(pc.replace_substring(text, ",", ".") if dialect.decimal == "," else text)
+        return parse_written_numbers(text, notation)
 
     for j, name in enumerate(chunk.column_names):
         kind, column, location = kinds.get(name), chunk[name], CellLocation(where, name, first_row)

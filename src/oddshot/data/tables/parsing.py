@@ -19,15 +19,57 @@ MISSING_VALUES = (
 )
 """Text that stands for a missing value: what pandas.read_csv recognises, and the ? of ARFF and UCI files."""
 
+MISSING_AMONG_NUMBERS = (
+    *MISSING_VALUES,
+    *(
+        "-",
+        "--",
+        "---",
+        "–",
+        "—",
+        ".",
+        "..",
+        "...",
+        "NaT",
+        "nat",
+        "none",
+        "NONE",
+        "nil",
+        "na",
+        "Na",
+        "N.A.",
+        "n.a.",
+        "k.A.",
+    ),
+    *(
+        "#VALUE!",
+        "#DIV/0!",
+        "#REF!",
+        "#NUM!",
+        "#NAME?",
+        "missing",
+        "Missing",
+        "unknown",
+        "Unknown",
+        "(null)",
+        "(blank)",
+    ),
+)
+"""Text that stands for a missing value in columns of numbers, dates and booleans; elsewhere it may be a category."""
+
+TRUE_WORDS = ("true", "yes", "y", "t", "on", "ja", "j", "wahr", "oui", "vrai", "si", "sí", "sim", "verdadero")
+FALSE_WORDS = ("false", "no", "n", "f", "off", "nein", "falsch", "non", "faux", "não", "nao", "falso")
+"""Words that stand for true and false, in any case."""
+
 _TIME_WITHOUT_DATE = r"^(\d{2}:\d{2}(:\d{2}(\.\d+)?)?)$"
 _TIME_WITH_UTC_OFFSET = r"[T ]\d{2}(:?\d{2}){0,2}(\.\d+)?(Z|[+-]\d{2}(:?\d{2})?)$"
 _DIGITS_BELOW_MICROSECONDS = r"(\.\d{6})\d+"
 
 
-def clean_text(text: Any) -> Any:
+def clean_text(text: Any, missing_values: tuple[str, ...] = MISSING_VALUES) -> Any:
     """Strip surrounding whitespace, and replace missing values by null."""
     text = pc.utf8_trim_whitespace(text)
-    missing = pc.is_in(text, value_set=pa.array(MISSING_VALUES, text.type))
+    missing = pc.is_in(text, value_set=pa.array(missing_values, text.type))
     return pc.if_else(missing, pa.scalar(None, text.type), text)
 
 
@@ -37,9 +79,10 @@ def parse_numbers(text: Any) -> Any:
 
 
 def parse_booleans(text: Any) -> Any:
-    """Parse true and false in any case, and the numbers 1 and 0."""
+    """Parse true and false, yes and no and the like in any case, and the numbers 1 and 0."""
     lower = pc.utf8_lower(text)
-    digits = pc.if_else(pc.equal(lower, "true"), "1", pc.if_else(pc.equal(lower, "false"), "0", lower))
+    is_true, is_false = (pc.is_in(lower, pa.array(words, lower.type)) for words in (TRUE_WORDS, FALSE_WORDS))
+    digits = pc.if_else(is_true, "1", pc.if_else(is_false, "0", lower))
     numbers = digits.cast(pa.float64())
     if not pc.all(pc.or_(pc.equal(numbers, 0.0), pc.equal(numbers, 1.0)), min_count=0).as_py():
         raise pa.ArrowInvalid("neither true nor false")
@@ -71,7 +114,7 @@ def try_parse(text: Any, parser: Parser) -> Any | None:
     except pa.ArrowInvalid:
         pass
     try:
-        return parser(clean_text(text))  # most columns need no cleaning, and it is slow
+        return parser(clean_text(text, MISSING_AMONG_NUMBERS))  # most columns need no cleaning, and it is slow
     except pa.ArrowInvalid:
         return None
 
@@ -79,5 +122,5 @@ def try_parse(text: Any, parser: Parser) -> Any | None:
 def first_unparsable(text: Any, parser: Parser) -> int:
     """Return the index of the first cell that cannot be parsed; there must be one."""
     # A prefix fails if and only if it holds an unparsable cell: bisection over prefixes keeps the work vectorised.
-    cells = clean_text(text)
+    cells = clean_text(text, MISSING_AMONG_NUMBERS)
     return bisect_left(range(len(cells) + 1), True, key=lambda n: try_parse(cells[:n], parser) is None) - 1

@@ -11,10 +11,13 @@ import pyarrow as pa
 
 from oddshot.data.tables.arff_reading import read_arff, stream_arff
 from oddshot.data.tables.column_names import without_row_index
-from oddshot.data.tables.conversion import as_table
+from oddshot.data.tables.conversion import as_table, flatten_structs
 from oddshot.data.tables.csv_reading import read_csv
 from oddshot.data.tables.csv_streaming import stream_csv
+from oddshot.data.tables.json_reading import read_json_lines, stream_json_lines
+from oddshot.data.tables.packed_files import COMPRESSED_SUFFIXES, STANDARD_INPUT, unpacked
 from oddshot.data.tables.parquet_reading import read_parquet, stream_parquet
+from oddshot.data.tables.xlsx_reading import read_xlsx, stream_xlsx
 from oddshot.errors import CapacityError, InputError, OddshotError, file_error
 
 
@@ -35,11 +38,25 @@ CSV = FileFormat(read_csv, stream_csv)
 PARQUET = FileFormat(read_parquet, stream_parquet)
 ARFF = FileFormat(read_arff, stream_arff)
 
-FORMATS: dict[str, FileFormat] = {".parquet": PARQUET, ".pq": PARQUET, ".arff": ARFF}
+JSON_LINES = FileFormat(read_json_lines, stream_json_lines)
+XLSX = FileFormat(read_xlsx, stream_xlsx)
+
+FORMATS: dict[str, FileFormat] = {
+    ".parquet": PARQUET,
+    ".pq": PARQUET,
+    ".arff": ARFF,
+    ".jsonl": JSON_LINES,
+    ".ndjson": JSON_LINES,
+    ".xlsx": XLSX,
+}
 """File formats by suffix, in lower case. Files with any other suffix are read as CSV.
 
 To add a format, write a module like parquet_reading.py with a read and a stream function, and add its suffixes here.
 """
+
+
+CSV_SUFFIXES = (".csv", ".tsv", ".txt", ".data", ".tab")
+"""Names that `oddshot info` takes for tables, besides those of FORMATS."""
 
 
 def read_table(path: str | PathLike[str], text_columns: Sequence[str] = ()) -> Any:
@@ -48,8 +65,8 @@ def read_table(path: str | PathLike[str], text_columns: Sequence[str] = ()) -> A
     The types of CSV columns are inferred, except for those named in `text_columns`, which stay text as written.
     """
     path = Path(path)
-    with _errors_naming(path):
-        table = _with_plain_columns(_format_of(path).read(path, text_columns), path)
+    with _errors_naming(path), unpacked(path) as plain:
+        table = _with_plain_columns(_format_of(plain).read(plain, text_columns), path)
     if table.num_rows == 0:
         raise _no_rows_error(path)
     return table
@@ -66,12 +83,18 @@ def stream_table(
     """
     path = Path(path)
     n_rows = 0
-    with _errors_naming(path):
-        for chunk in _format_of(path).stream(path, chunk_rows, kinds or {}):
+    with _errors_naming(path), unpacked(path) as plain:
+        for chunk in _format_of(plain).stream(plain, chunk_rows, kinds or {}):
             n_rows += chunk.num_rows
             yield _with_plain_columns(chunk, path)
     if n_rows == 0:
         raise _no_rows_error(path)
+
+
+def has_table_suffix(path: Path) -> bool:
+    """Return whether the name of a file is that of a table."""
+    suffix = path.suffix.lower()
+    return path == STANDARD_INPUT or suffix in (*FORMATS, *CSV_SUFFIXES, *COMPRESSED_SUFFIXES)
 
 
 def _format_of(path: Path) -> FileFormat:
@@ -79,8 +102,8 @@ def _format_of(path: Path) -> FileFormat:
 
 
 def _with_plain_columns(table: Any, path: Path) -> Any:
-    """Drop the row index that pandas writes, and convert rare Arrow types to common ones."""
-    return as_table(table.select(without_row_index(table.column_names, path)), str(path))
+    """Drop the row index that pandas writes, flatten structs, and convert rare Arrow types to common ones."""
+    return as_table(flatten_structs(table.select(without_row_index(table.column_names, path))), str(path))
 
 
 def _no_rows_error(path: Path) -> InputError:

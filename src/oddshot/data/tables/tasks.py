@@ -1,6 +1,5 @@
 """Read files with labelled rows as tasks: one task per file, or one per value of a column."""
 
-import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from glob import glob, has_magic
 from os import PathLike, fspath
@@ -13,7 +12,8 @@ from numpy.typing import NDArray
 from oddshot.data.tables.column_names import format_names, select_columns
 from oddshot.data.tables.columns import CellLocation, distinct_values
 from oddshot.data.tables.concatenation import concat_tables
-from oddshot.data.tables.labels import distinct_label_texts, label_text, parse_labels
+from oddshot.data.tables.labels import check_anomaly_value, distinct_label_texts, label_text, parse_labels
+from oddshot.data.tables.packed_files import STANDARD_INPUT
 from oddshot.data.tables.readers import read_table
 from oddshot.data.task import ANOMALY, Task
 from oddshot.errors import FileError, InputError
@@ -85,8 +85,7 @@ def read_support(path: FilePath, label: str, anomaly_value: object = None) -> tu
     path = Path(path)
     (table,) = _read_with_same_columns([path], [label])
     y = parse_labels(table[label], anomaly_value, str(path), label)
-    if anomaly_value is not None and not (y == ANOMALY).any():  # a support of normal rows alone is allowed
-        warnings.warn(_no_anomaly_message(str(path), label, anomaly_value, [table]), stacklevel=2)
+    check_anomaly_value(table[label], anomaly_value, y, str(path), label)  # normal rows alone are allowed
     return table.drop_columns([label]), y
 
 
@@ -95,13 +94,13 @@ def find_files(paths: FilePath | Iterable[FilePath]) -> list[Path]:
     files: dict[Path, None] = {}
     for path in [paths] if isinstance(paths, str | PathLike) else paths:
         text = fspath(path)
-        is_pattern = has_magic(text) and not Path(text).exists()
+        is_pattern = text != "-" and has_magic(text) and not Path(text).exists()
         matches = sorted(glob(text, recursive=True)) if is_pattern else [text]
         if not matches:
             raise FileError(f"no file matches {text!r}")
         files.update(dict.fromkeys(map(Path, matches)))
     for path in files:
-        if path.is_dir():
+        if path.is_dir() and path != STANDARD_INPUT:
             raise FileError(f"{path}: a folder; expected files, such as {str(path / '*.csv')!r}")
     if not files:
         raise InputError("no files given")

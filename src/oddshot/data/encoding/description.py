@@ -1,0 +1,77 @@
+"""What the columns of a table hold, in a few words for people."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from oddshot.data.encoding.column_encoder import ColumnEncoder
+from oddshot.data.encoding.date_column import DateColumn
+from oddshot.data.encoding.encoding import Encoding
+from oddshot.data.encoding.numeric_column import NumericColumn
+from oddshot.data.tables import parsing
+from oddshot.data.tables.categories import category_codes
+from oddshot.data.tables.columns import (
+    CellLocation,
+    arrow_kind,
+    read_booleans,
+    read_numbers,
+    read_timestamps,
+)
+
+NOT_USED = "not used"
+
+
+@dataclass(frozen=True)
+class ColumnDescription:
+    """A column in a few words. kind: a key of KINDS, or NOT_USED, in which case note is the reason."""
+
+    name: str
+    kind: str
+    n_missing: int
+    note: str
+
+
+def describe_table(table: Any, encoding: Encoding, where: str = "table") -> list[ColumnDescription]:
+    """Describe every column of an Arrow table as the encoding takes it."""
+    encoders = {encoder.name: encoder for encoder in encoding.encoders}
+    out = []
+    for name in table.column_names:
+        column = table[name]
+        if name in encoders:
+            n_missing, note = describe_cells(column, encoders[name], CellLocation(where, name))
+            out.append(ColumnDescription(name, encoders[name].kind, n_missing, note))
+        else:
+            reason = encoding.dropped.get(name, "unknown to the model")
+            out.append(ColumnDescription(name, NOT_USED, column.null_count, reason))
+    return out
+
+
+def describe_cells(column: Any, encoder: ColumnEncoder, location: CellLocation) -> tuple[int, str]:
+    """Return the number of missing values of a column, and the range of the others."""
+    if encoder.kind == "category":
+        codes, categories = category_codes(column)
+        return int((codes < 0).sum()), f"{len(categories):,} different value{'s' * (len(categories) != 1)}"
+    if isinstance(encoder, DateColumn):
+        values = read_timestamps(column, location, encoder.order)
+    elif isinstance(encoder, NumericColumn):
+        is_number = encoder.kind == "number"
+        values = (
+            read_numbers(column, location, encoder.notation, encoder.tolerant)
+            if is_number
+            else read_booleans(column, location)
+        )
+    else:
+        is_text = arrow_kind(column) == "text"
+        return int(parsing.clean_text(column.cast("string")).null_count if is_text else column.null_count), ""
+    present = values[~np.isnan(values)]
+    n_missing = len(values) - len(present)
+    if len(present) == 0:
+        return n_missing, "no values"
+    low, high = present.min(), present.max()
+    if encoder.kind == "boolean":
+        return n_missing, f"true in {present.mean():.0%}"
+    if isinstance(encoder, DateColumn):
+        first, last = (str(np.datetime64(int(end), "s")).replace("T", " ") for end in (low, high))
+        return n_missing, f"{first} to {last}"
+    return n_missing, f"{low:.4g} to {high:.4g}, median {np.median(present):.4g}"

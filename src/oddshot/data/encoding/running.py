@@ -1,0 +1,108 @@
+"""Recognise columns that tell rows apart instead of kinds of rows: running numbers, keys and clocks.
+
+They ruin a ranking silently: rows to score have numbers and times that no labelled row had. A column is judged by all
+rows that are known, and only if there are enough of them, because an informative column left out is worse than a key
+that is kept.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+
+RUNNING_NUMBER = "a number that runs with the rows"
+UNIQUE_KEY = "a different number in each row (a key)"
+
+MIN_ROWS = 20
+"""Rows from which order and uniqueness are no chance."""
+
+_MIN_ROWS_OF_COUNTER = 5  # 1, 2, 3, 4, 5 is a counter
+_MIN_ROWS_OF_PERMUTATION = 50
+_MIN_SORTED_SHARE = 0.9  # of the steps from row to row
+_STEP_TOLERANCE = 1e-6
+_KEY_NAME = re.compile(
+    r"(?i)(^|[\W_])(id|ids|idx|index|nr|no|num|number|key|row|rownum|seq|sequence|serial|uuid|guid|record|counter)$|\wI[dD]$"
+)
+_TIME_NAME = re.compile(
+    r"(?i)(^|[\W_])(time|timestamp|ts|date|datetime|epoch|clock|elapsed|unix|created|updated|at|t|when)($|[\W_])"
+    r"|time$|date$|stamp"
+)
+_EPOCH_SECONDS = 946_684_800, 2_208_988_800  # 2000 to 2040
+
+
+def why_left_out(name: str, tables: Sequence[FloatArray]) -> str | None:
+    """Return why a column of numbers is of no use, or None if it may be.
+
+    tables: its values in each table, [n], NaN where missing, in the order of the rows.
+    """
+    values = [table[~np.isnan(table)] for table in tables]
+    n_rows = sum(map(len, values))
+    if n_rows < _MIN_ROWS_OF_COUNTER or n_rows < 0.95 * sum(map(len, tables)):
+        return None
+    is_whole = all(bool((np.trunc(one) == one).all()) for one in values)
+    has_key_name = _KEY_NAME.search(name) is not None
+    if _is_strictly_sorted(values) and _is_running(name, values, n_rows, is_whole, has_key_name):
+        return RUNNING_NUMBER
+    if not is_whole or n_rows < MIN_ROWS:
+        return None
+    if _TIME_NAME.search(name) is not None and _is_sorted(values):
+        return RUNNING_NUMBER
+    if not all(len(np.unique(one)) == len(one) for one in values):
+        return None
+    return UNIQUE_KEY if has_key_name or _is_permutation(np.concatenate(values)) else None
+
+
+def epoch_order(name: str, tables: Sequence[FloatArray]) -> Literal["seconds", "milliseconds"] | None:
+    """Return "seconds" or "milliseconds" if a column of whole numbers, named like a time, counts those since 1970."""
+    if _TIME_NAME.search(name) is None:
+        return None
+    values = np.concatenate(tables)
+    values = values[~np.isnan(values)]
+    if len(values) == 0 or values.min() == values.max() or not bool((np.trunc(values) == values).all()):
+        return None
+    first, last = _EPOCH_SECONDS
+    if first <= values.min() and values.max() <= last:
+        return "seconds"
+    return "milliseconds" if 1000 * first <= values.min() and values.max() <= 1000 * last else None
+
+
+def runs_with_rows(tables: Sequence[FloatArray]) -> bool:
+    """Return whether values rise, or fall, with the rows of nearly all tables. tables: [n] each, NaN where missing."""
+    steps = [np.diff(table[~np.isnan(table)]) for table in tables]
+    n_steps = sum(map(len, steps))
+    n_up, n_down = (sum(int((sign * step >= 0).sum()) for step in steps) for sign in (1, -1))
+    return n_steps == 0 or max(n_up, n_down) >= _MIN_SORTED_SHARE * n_steps
+
+
+def _is_running(name: str, values: Sequence[FloatArray], n_rows: int, is_whole: bool, has_key_name: bool) -> bool:
+    """Return whether values that are strictly sorted count the rows, and are not sorted by chance or on purpose."""
+    steps = np.concatenate([np.diff(one) for one in values if len(one) >= MIN_ROWS or n_rows < MIN_ROWS])
+    has_same_steps = len(steps) > 0 and bool(np.ptp(steps) <= _STEP_TOLERANCE * np.abs(steps).max())
+    if n_rows < MIN_ROWS:
+        is_counter = is_whole and has_same_steps and abs(float(steps[0])) == 1
+        return is_counter or (has_key_name and is_whole)
+    return is_whole or has_same_steps or _TIME_NAME.search(name) is not None
+
+
+def _is_strictly_sorted(values: Sequence[FloatArray]) -> bool:
+    """Return whether values strictly rise, or fall, in each table; if some table is long, in the long ones."""
+    long = [one for one in values if len(one) >= MIN_ROWS]
+    steps = [np.diff(one) for one in long or values]
+    if not any(map(len, steps)):
+        return False
+    return all((step > 0).all() for step in steps) or all((step < 0).all() for step in steps)
+
+
+def _is_permutation(values: FloatArray) -> bool:
+    """Return whether values are all numbers from one to another, each once."""
+    n_rows = len(values)
+    return n_rows >= _MIN_ROWS_OF_PERMUTATION and np.ptp(values) == n_rows - 1 and len(np.unique(values)) == n_rows
+
+
+def _is_sorted(values: Sequence[FloatArray]) -> bool:
+    steps = [np.diff(one) for one in values if len(one) >= MIN_ROWS]
+    return bool(steps) and all((step >= 0).all() for step in steps) and any((step > 0).any() for step in steps)

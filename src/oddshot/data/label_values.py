@@ -1,0 +1,3 @@
+"""What labels are as numbers."""
+
+NORMAL, ANOMALY, UNLABELLED = 0, 1, -1
