@@ -39,7 +39,7 @@ VALIDATION_EPISODES = 128  # of all folds together, at least
 BATCH_SIZE = 48
 MAX_EIGEN_EPISODES = 20_000  # of each replica
 # Training of `relative` costs as much as it has episodes times columns; below MIN_EPOCHS it is not tried.
-MAX_RELATIVE_WORK = {"cpu": 250_000, "cuda": 5_000_000}
+MAX_RELATIVE_WORK = {"cpu": 120_000, "cuda": 5_000_000}
 MIN_EPOCHS = 5
 
 FloatArray = NDArray[np.float64]
@@ -169,7 +169,7 @@ def _training_plans(fleet: ComparedFleet, run: RunSettings) -> Iterator[Training
     epochs = min(60, MAX_RELATIVE_WORK["cuda" if run.device.type == "cuda" else "cpu"] // work)
     if epochs < MIN_EPOCHS:
         return
-    training = _config(run.limits, epochs, patience=10)
+    training = _config(run.limits, epochs, patience=6)
     if n_tasks >= MIN_TASKS["further"]:
         start = load_universal(str(run.device)).method
         has_marks = n_tasks >= max(MIN_TASKS_OF_MARKS, width)

@@ -18,7 +18,7 @@ from oddshot.errors import InputError
 from oddshot.methods.contract import LabelledRows, Method
 from oddshot.training.validation import evaluate
 
-MIN_EPISODES = 96  # of all tasks together
+MIN_EPISODES = 64  # of all tasks together
 MIN_EPISODES_OF_TASK = 2
 MAX_VALUES_PER_BATCH = 1 << 20  # encoded values that are scored at a time, to limit memory
 NO_ORDER = 0.5  # the AUC where a task cannot be adapted to
