@@ -107,7 +107,7 @@ def meta_train(
     """
     sizes, training, torch_device = sizes or EpisodeSizes(), training or TrainingConfig(), resolve_device(device)
     if method == AUTO and start is None:
-        _refuse_settings_of_methods(members, hyperparameters)
+        refuse_settings_of_methods(members, hyperparameters)
         run = RunSettings(torch_device, seed, training, progress, ranks)
         return _choose(tasks, validation, encoding, sizes, run)
     method_type = find_method(method if start is None or method != AUTO else start.method.name)
@@ -134,7 +134,7 @@ def meta_train(
     return Model(learned, encoding, threshold, _training_facts(history, data, seed), *decisions)
 
 
-def _refuse_settings_of_methods(members: int, hyperparameters: dict[str, Any]) -> None:
+def refuse_settings_of_methods(members: int, hyperparameters: dict[str, Any]) -> None:
     """Refuse what only makes sense for one method."""
     names = [*(["members"] if members != 1 else []), *hyperparameters]
     if names:
