@@ -86,7 +86,10 @@ def _model_facts(path: Path) -> dict[str, Any]:
     if loaded.encoding is not None:
         typer.echo("\n".join(loaded.encoding.describe()))
     for title in ("settings", "training"):
-        typer.echo(f"{title}: " + ", ".join(f"{name} {value}" for name, value in facts[title].items()))
+        shown = {name: value for name, value in facts[title].items() if name != "candidates"}
+        typer.echo(f"{title}: " + ", ".join(f"{name} {value}" for name, value in shown.items()))
+    for title, figure in facts["training"].get("candidates", {}).items():
+        typer.echo(f"candidate {title}: AUC {figure['auc']:.3f}")
     if loaded.calibration is None:
         typer.echo(f"threshold: {loaded.threshold:.3g} of the way from normal rows to labelled anomalies")
     else:

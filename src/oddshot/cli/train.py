@@ -35,7 +35,9 @@ def train(
     out: Annotated[Path, typer.Option(help="Where to write the model.")],
     task: Annotated[str | None, typer.Option(help="Column that names the task, where a file holds several.")] = None,
     anomaly_value: AnomalyValue = None,
-    method: Annotated[str, typer.Option(help="Which method to train.")] = "relative",
+    method: Annotated[
+        str, typer.Option(metavar="auto|METHOD", help="Which method to train; auto: the best of several candidates.")
+    ] = "auto",
     start: Annotated[
         str, typer.Option("--from", metavar="universal|nothing|FILE", help="Weights to go on from.")
     ] = "nothing",
@@ -56,6 +58,9 @@ def train(
 ) -> None:
     """Learn from many labelled tasks; the model then adapts to a new one.
 
+    By default several candidates are compared on tasks held out, among them the model that ships, and the best one
+    becomes the model: nothing is trained that is not clearly better than what ships.
+
     Example: oddshot train fleet/*.csv --label fault --out fleet.safetensors
 
     On several GPUs or machines: torchrun --nproc-per-node 4 -m oddshot train ... gives the same model.
@@ -66,14 +71,18 @@ def train(
     from oddshot.methods import find_method
     from oddshot.storage.model_file import to_bytes
     from oddshot.training import TrainingConfig
-    from oddshot.training.meta_training import fit_encoding, meta_train, usable_tasks
+    from oddshot.training.choosing import AUTO
+    from oddshot.training.meta_training import fit_encoding, meta_train, refuse_settings_of_methods, usable_tasks
 
     with _torchrun_processes(device) as (ranks, device):
-        find_method(method)  # fails before the files are read
+        if method != AUTO:
+            find_method(method)  # fails before the files are read
         start_model = _load_start(start)
         sizes = EpisodeSizes(support_normal, support_anomaly, query_normal, query_anomaly)
         config = TrainingConfig(epochs=epochs, patience=patience)
         hyperparameters: dict[str, Any] = {} if units is None else {"units": units}
+        if method == AUTO and start_model is None:
+            refuse_settings_of_methods(members, hyperparameters)
         paths = find_files(files)
         choice = column_choice(ignore, columns, kind)
         refuse_overwriting(paths, out=out, json=json_file)
@@ -94,11 +103,25 @@ def train(
                 return
             temporary.write_bytes(to_bytes(model))
     facts = {**model.training, "seconds": round(time.perf_counter() - started, 1)}
-    typer.echo(
-        f"validation AUC {facts['validation_auc']:.3f}, best epoch {facts['best_epoch']} of {facts['epochs']}, "
-        f"{facts['seconds']:.0f} s\nwritten: {out} ({model.n_weights:,} weights)"
-    )
+    typer.echo("\n".join(_describe_training(facts)))
+    typer.echo(f"written: {out} ({model.n_weights:,} weights)")
     write_json(json_file, {**counts, **facts})
+
+
+def _describe_training(facts: dict[str, Any]) -> list[str]:
+    """Lines for people: the candidates and what was chosen, or how training went."""
+    if "candidates" not in facts:
+        auc, best, epochs = facts["validation_auc"], facts["best_epoch"], facts["epochs"]
+        return [f"validation AUC {auc:.3f}, best epoch {best} of {epochs}, {facts['seconds']:.0f} s"]
+    candidates, chosen = facts["candidates"], facts["chosen"]
+    width = max(map(len, candidates))
+    n_tasks = facts["validation_tasks"]
+    lines = [f"AUC of the candidates on {n_tasks} held-out task{'s' * (n_tasks > 1)}, and lead over what ships:"]
+    for title, figure in candidates.items():
+        lead = "" if title == next(iter(candidates)) else f"  {figure['lead']:+.3f} ± {figure['standard_error']:.3f}"
+        lines.append(f"{'*' if title == chosen else ' '} {title:<{width}}  {figure['auc']:.3f}{lead}")
+    reason = "no other is clearly better" if chosen == next(iter(candidates)) else "the best one"
+    return [*lines, f"chosen: {chosen} ({reason}), {facts['seconds']:.0f} s"]
 
 
 def _load_start(name: str) -> "Model | None":

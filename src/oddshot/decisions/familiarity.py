@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -83,6 +83,20 @@ def learn_familiarity(training: Sequence[Evidence], held_out: Sequence[Evidence]
         if r is not None and other is not None:
             cases[kind] = _learn_case(r, other)
     return Familiarity(cases) if cases else None
+
+
+def with_distances_of(known: Familiarity, folds: Sequence[Familiarity]) -> Familiarity:
+    """Familiarity with a model that has learned from all tasks: how far new ones lie is known from the folds.
+
+    known: of that model, for its own tasks. folds: of models that have learned from some of the tasks, for others.
+    """
+    cases = {}
+    for kind, case in known.cases.items():
+        others = [fold.cases[kind] for fold in folds if kind in fold.cases]
+        quantiles = np.max([case.quantiles, *(other.quantiles for other in others)], axis=0)
+        excess = max([case.excess, *(other.excess for other in others)])
+        cases[kind] = replace(case, quantiles=_rounded(quantiles), excess=excess)
+    return Familiarity(cases)
 
 
 def _parse_case(case: dict[str, Any]) -> FamiliarityCase:

@@ -11,7 +11,7 @@ from torch import Tensor
 from oddshot.data.episodes.sampling import EpisodeSizes, SamplingRule, TaskSet
 from oddshot.methods.contract import Method
 from oddshot.methods.hyperparameters import require_at_least, require_positive
-from oddshot.training.batches import Episodes, validation_episodes
+from oddshot.training.batches import MIN_VALIDATION_EPISODES, Episodes, validation_episodes
 from oddshot.training.ranks import Ranks
 from oddshot.training.stepping import Stepper
 from oddshot.training.validation import EarlyStopping, Validator
@@ -88,12 +88,18 @@ class History:
 
 @dataclass(frozen=True)
 class TrainingData:
-    """Training and validation tasks of R replicas, one task set for each, and how episodes are sampled from them."""
+    """Training and validation tasks of R replicas, one task set for each, and how episodes are sampled from them.
+
+    n_folds: where it is not 0, the first so many replicas are the folds of a cross-validation; all replicas keep the
+    weights of one epoch, the best one by the mean AUC of the folds. min_validation_episodes: of each replica.
+    """
 
     training: Sequence[TaskSet]
     validation: Sequence[TaskSet]
     sizes: EpisodeSizes = field(default_factory=EpisodeSizes)
     rule: SamplingRule = "resampled"
+    n_folds: int = 0
+    min_validation_episodes: int = MIN_VALIDATION_EPISODES
 
 
 @torch.enable_grad()  # also if the caller has disabled gradients
@@ -126,8 +132,11 @@ def train(
         episodes = Episodes(data.training, data.sizes, data.rule, device, row_generator)
         if start is None:
             _fix_center(method, episodes, rngs)
-        held_out = validation_episodes(data.validation, data.sizes, data.rule, device, [s[2] for s in streams])
-        validate, stopping = Validator(method, *held_out), EarlyStopping(method, config.patience)
+        validation_streams = [stream[2] for stream in streams]
+        held_out = validation_episodes(
+            data.validation, data.sizes, data.rule, device, validation_streams, data.min_validation_episodes
+        )
+        validate, stopping = Validator(method, *held_out, data.n_folds), EarlyStopping(method, config.patience)
         stopping.update(0, ranks.broadcast(validate()))  # the initial weights may turn out to be the best
         step = Stepper(method, config.learning_rate, dropout_generator, ranks)
         for epoch in range(1, config.epochs + 1 if method.is_learned else 1):

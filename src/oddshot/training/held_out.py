@@ -8,7 +8,8 @@ import torch
 
 from oddshot.data.episodes.sampling import EpisodeSizes, TaskSet
 from oddshot.decisions.calibration import Calibration, learn_calibration
-from oddshot.decisions.familiarity import Familiarity, learn_familiarity
+from oddshot.decisions.evidence import Evidence
+from oddshot.decisions.familiarity import Familiarity, learn_familiarity, with_distances_of
 from oddshot.decisions.held_out import HeldOutScores, score_held_out
 from oddshot.methods.contract import LabelledRows, Method, SupportError
 from oddshot.training.batches import Episodes
@@ -38,12 +39,46 @@ def learn_decisions(
 ) -> tuple[Calibration, Familiarity | None]:
     """Learn the calibration on held-out tasks, and familiarity from the representations of training tasks."""
     held_out_scores = draw_held_out(method, [held_out], sizes, device, seed)
-    sample = training.subset(np.random.default_rng([seed, 3]).permutation(len(training))[:MAX_TRAINING_TASKS])
-    training_scores = draw_held_out(method, [sample], sizes, device, seed + 1, min_episodes=1)
-    familiarity = learn_familiarity(
-        [scores.evidence for scores in training_scores], [scores.evidence for scores in held_out_scores]
-    )
+    known = _training_evidence(method, training, sizes, device, seed)
+    familiarity = learn_familiarity(known, [scores.evidence for scores in held_out_scores])
     return learn_calibration(held_out_scores), familiarity
+
+
+def learn_fold_decisions(
+    folds: Sequence[tuple[Method, TaskSet, TaskSet]],
+    final: tuple[Method, TaskSet],
+    sizes: EpisodeSizes,
+    device: torch.device,
+    seed: int,
+) -> tuple[Calibration, Familiarity | None]:
+    """Learn the same for a method that has learned from all tasks, by those that have learned from some of them.
+
+    folds: methods, each with its training and its held-out tasks. final: the method with its training tasks. Its own
+    scores of these would be too good; the folds', of the tasks that they hold out, are what it gives to new ones.
+    """
+    scores: list[HeldOutScores] = []
+    familiarities = []
+    for k, (method, training, held_out) in enumerate(folds):
+        drawn = draw_held_out(method, [held_out], sizes, device, seed + k, -(-MIN_EPISODES // len(folds)))
+        familiarity = learn_familiarity(
+            _training_evidence(method, training, sizes, device, seed), [one.evidence for one in drawn]
+        )
+        familiarities += [] if familiarity is None else [familiarity]
+        scores += drawn
+    known = _training_evidence(*final, sizes, device, seed)
+    familiarity = learn_familiarity(known, known)
+    if familiarity is not None:
+        familiarity = with_distances_of(familiarity, familiarities)
+    return learn_calibration(scores), familiarity
+
+
+def _training_evidence(
+    method: Method, training: TaskSet, sizes: EpisodeSizes, device: torch.device, seed: int
+) -> list[Evidence]:
+    """Supports of some training tasks."""
+    sample = training.subset(np.random.default_rng([seed, 3]).permutation(len(training))[:MAX_TRAINING_TASKS])
+    drawn = draw_held_out(method, [sample], sizes, device, seed + 1, min_episodes=1)
+    return [scores.evidence for scores in drawn]
 
 
 @torch.no_grad()

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from oddshot import __version__
 from oddshot.data.encoding import ColumnChoice, Encoding
@@ -16,23 +14,26 @@ from oddshot.data.episodes.splits import split_tasks
 from oddshot.data.task import ANOMALY, NORMAL, Task
 from oddshot.errors import InputError
 from oddshot.methods import find_method
-from oddshot.methods.contract import LabelledRows, Method
+from oddshot.methods.contract import Method
 from oddshot.methods.ensemble import Ensemble, split_replicas, typical_scores
 from oddshot.methods.relative import RelativeConfig
 from oddshot.model.device import resolve_device
-from oddshot.storage.model_file import DEFAULT_THRESHOLD, Model
+from oddshot.storage.model_file import Model
 from oddshot.training.algorithm import History, TrainingConfig, TrainingData, train
 from oddshot.training.batches import validation_episodes
+from oddshot.training.candidates import RunSettings
+from oddshot.training.choosing import AUTO, choose_model, compared_fleet
 from oddshot.training.held_out import learn_decisions
 from oddshot.training.progress import training_bar
 from oddshot.training.ranks import Ranks
+from oddshot.training.thresholds import find_threshold
 
 
 def meta_train(
     tasks: Sequence[Task],
     *,
     validation: Sequence[Task] | None = None,
-    method: str = "relative",
+    method: str = AUTO,
     start: Model | None = None,
     members: int = 1,
     seed: int = 0,
@@ -51,13 +52,18 @@ def meta_train(
     tasks : sequence of Task
         Labelled tasks with the same columns. One with too few rows for an episode is skipped with a warning.
     validation : sequence of Task, optional
-        Tasks for early stopping and calibration; by default a tenth of `tasks`, drawn at random.
-    method : str, default="relative"
-        The name of a method; `oddshot.methods.METHODS` lists them.
+        Tasks for early stopping and calibration, and for the choice of a method; by default they are taken from
+        `tasks`: with "auto" by cross-validation, with a method a tenth, drawn at random.
+    method : str, default="auto"
+        The name of a method; `oddshot.methods.METHODS` lists them. With "auto", the model that ships, that model
+        trained further, simple methods and new networks are compared on held-out tasks: the best of them is trained on
+        all tasks, and the model that ships is returned unless another one is clearly ahead of it.
     start : Model, optional
-        A model of the same method from which training continues, with its settings, such as `load_universal()`.
+        A model of the same method from which training continues, with its settings, such as `load_universal()`. With
+        "auto", its method is trained.
     members : int, default=1
-        Number of members of an ensemble, each trained from its own seed; its score is the mean of theirs.
+        Number of members of an ensemble, each trained from its own seed; its score is the mean of theirs. Needs the
+        name of a method.
     seed : int, default=0
         The same seed gives the same model on the same machine.
     device : str, default="auto"
@@ -67,13 +73,14 @@ def meta_train(
     encoding : Encoding, optional
         How columns become numbers; by default fitted on the tasks.
     training : TrainingConfig, optional
-        Learning rate, batch size, epochs and patience.
+        Learning rate, batch size, epochs and patience. With "auto", the last three are limits, within which each
+        candidate has its own.
     progress : bool, default=True
         Show a progress bar on a terminal.
     ranks : Ranks, optional
         Processes that all call this function with the same arguments and share the work, from `torchrun_ranks`.
     **hyperparameters
-        Fields of the method's configuration, such as `units` or `dropout`.
+        Fields of the method's configuration, such as `units` or `dropout`. They need the name of a method.
 
     Returns
     -------
@@ -95,11 +102,15 @@ def meta_train(
     ...     return oddshot.Task(name, X, y * 1)
     >>> config = oddshot.TrainingConfig(epochs=2, batch_size=4)
     >>> model = oddshot.meta_train([machine(f"m{k}") for k in range(6)], training=config, progress=False)
-    >>> model.method.name
-    'relative'
+    >>> model.training["chosen"]
+    'the model that ships'
     """
     sizes, training, torch_device = sizes or EpisodeSizes(), training or TrainingConfig(), resolve_device(device)
-    method_type = find_method(method)
+    if method == AUTO and start is None:
+        refuse_settings_of_methods(members, hyperparameters)
+        run = RunSettings(torch_device, seed, training, progress, ranks)
+        return _choose(tasks, validation, encoding, sizes, run)
+    method_type = find_method(method if start is None or method != AUTO else start.method.name)
     config = _make_config(method_type, hyperparameters, start)
     tasks = usable_tasks(tasks, sizes)
     held_out = usable_tasks(validation, sizes, "validation tasks") if validation is not None else None
@@ -123,7 +134,30 @@ def meta_train(
     return Model(learned, encoding, threshold, _training_facts(history, data, seed), *decisions)
 
 
-def usable_tasks(tasks: Sequence[Task], sizes: EpisodeSizes, what: str = "tasks") -> list[Task]:
+def refuse_settings_of_methods(members: int, hyperparameters: dict[str, Any]) -> None:
+    """Refuse what only makes sense for one method."""
+    names = [*(["members"] if members != 1 else []), *hyperparameters]
+    if names:
+        raise InputError(f"{', '.join(names)}: method 'auto' has no such setting; name a method, such as 'relative'")
+
+
+def _choose(
+    tasks: Sequence[Task],
+    validation: Sequence[Task] | None,
+    encoding: Encoding | None,
+    sizes: EpisodeSizes,
+    run: RunSettings,
+) -> Model:
+    """The best of several candidates on held-out tasks."""
+    tasks = usable_tasks(tasks, sizes, stacklevel=5)
+    held_out = [] if validation is None else usable_tasks(validation, sizes, "validation tasks", stacklevel=5)
+    encoding = encoding or fit_encoding(tasks)
+    everything = [*tasks, *held_out]
+    fleet = compared_fleet(everything, encoding, _task_set(everything, encoding), sizes, len(held_out), run.seed)
+    return choose_model(fleet, run)
+
+
+def usable_tasks(tasks: Sequence[Task], sizes: EpisodeSizes, what: str = "tasks", stacklevel: int = 3) -> list[Task]:
     """The tasks with enough rows for an episode; a warning names each of the others."""
     usable = []
     for task in tasks:
@@ -134,7 +168,7 @@ def usable_tasks(tasks: Sequence[Task], sizes: EpisodeSizes, what: str = "tasks"
         warnings.warn(
             f"task {task.name!r} skipped: {n_normal} normal and {n_anomaly} anomalous rows, an episode needs "
             f"{sizes.normal} and {sizes.anomaly} (smaller episodes: query_normal, query_anomaly)",
-            stacklevel=3,
+            stacklevel=stacklevel,
         )
     if not usable:
         raise InputError(
@@ -147,29 +181,6 @@ def usable_tasks(tasks: Sequence[Task], sizes: EpisodeSizes, what: str = "tasks"
 def fit_encoding(tasks: Sequence[Task], choice: ColumnChoice | None = None) -> Encoding:
     """One encoding for the columns of all tasks; error messages name the task. choice: of columns and their kinds."""
     return Encoding.fit([task.X for task in tasks], [_describe(task) for task in tasks], choice)
-
-
-@torch.no_grad()
-def find_threshold(method: Method, support: LabelledRows, query: LabelledRows) -> float:
-    """The fraction of the scores' span with the highest balanced accuracy on the queries."""
-    score = method.adapt(support)
-    low, high = (end.unsqueeze(-1) for end in score.span(support))
-    has_span = (high > low).squeeze(
-        -1
-    )  # tasks whose labelled anomaly scores no higher than the normal rows are left out
-    normal, anomaly = ((score(rows) - low) / (high - low) for rows in query)
-    if not has_span.any():
-        return DEFAULT_THRESHOLD
-    return best_threshold(normal[has_span].flatten(), anomaly[has_span].flatten())
-
-
-def best_threshold(normal: Tensor, anomaly: Tensor) -> float:
-    """The threshold, midway between two adjacent scores, of highest balanced accuracy. normal: [N], anomaly: [A]."""
-    scores = torch.cat([normal, anomaly]).sort().values
-    thresholds = (scores[1:] + scores[:-1]) / 2
-    true_negative_rate = torch.searchsorted(normal.sort().values, thresholds, right=True) / len(normal)
-    false_negative_rate = torch.searchsorted(anomaly.sort().values, thresholds, right=True) / len(anomaly)
-    return float(thresholds[(true_negative_rate - false_negative_rate).argmax()])
 
 
 def _make_config(method: type[Method], hyperparameters: dict[str, Any], start: Model | None) -> Any:

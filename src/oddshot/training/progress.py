@@ -19,10 +19,12 @@ from oddshot.training.algorithm import EpochProgress, TrainingConfig
 
 
 @contextmanager
-def training_bar(config: TrainingConfig, *, enabled: bool = True) -> Iterator[Callable[[EpochProgress], None]]:
+def training_bar(
+    config: TrainingConfig, *, enabled: bool = True, title: str = "training"
+) -> Iterator[Callable[[EpochProgress], None]]:
     """Yields a function to call after each epoch; it shows loss, validation AUC and the longest remaining time."""
     columns = (
-        TextColumn("training"),
+        TextColumn(escape(title)),
         BarColumn(),
         TextColumn("epoch {task.completed:.0f} of at most {task.total:.0f}  {task.description}"),
         TimeElapsedColumn(),
@@ -37,6 +39,14 @@ def training_bar(config: TrainingConfig, *, enabled: bool = True) -> Iterator[Ca
             bar.update(line, completed=state.epoch, description=text)
 
         yield on_epoch
+
+
+@contextmanager
+def working_bar(title: str, *, enabled: bool = True) -> Iterator[None]:
+    """Shows what is being done, and for how long."""
+    with _progress_bar(TextColumn(escape(title)), SpinnerColumn(), TimeElapsedColumn(), enabled=enabled) as bar:
+        bar.add_task("", total=None)
+        yield
 
 
 @contextmanager

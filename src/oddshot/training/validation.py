@@ -20,10 +20,14 @@ def evaluate(method: Method, support: LabelledRows, query: LabelledRows) -> tupl
 
 
 class Validator:
-    """The mean validation AUC of every replica, [R], on fixed episodes; on CUDA it is a CUDA graph."""
+    """The mean validation AUC of every replica, [R], on fixed episodes; on CUDA it is a CUDA graph.
 
-    def __init__(self, method: Method, support: LabelledRows, query: LabelledRows) -> None:
-        self.method, self.support, self.query = method, support, query
+    n_folds: where it is not 0, the mean AUC of the first so many replicas stands for all, so that all of them have
+    their best epoch in common.
+    """
+
+    def __init__(self, method: Method, support: LabelledRows, query: LabelledRows, n_folds: int = 0) -> None:
+        self.method, self.support, self.query, self.n_folds = method, support, query, n_folds
         on_cuda = support.normal.device.type == "cuda"
         self.mean_auc = CudaGraphFunction(self._mean_auc) if on_cuda else self._mean_auc
 
@@ -33,7 +37,8 @@ class Validator:
         return self.mean_auc()
 
     def _mean_auc(self) -> Tensor:
-        return evaluate(self.method, self.support, self.query)[1].mean(-1)
+        auc = evaluate(self.method, self.support, self.query)[1].mean(-1)
+        return auc[: self.n_folds].mean().expand_as(auc) if self.n_folds else auc
 
 
 class EarlyStopping:

@@ -5,6 +5,7 @@ the wide fleets are lifted to hundreds of columns by a fixed random non-linear m
 made of data that ships with scikit-learn.
 """
 
+import hashlib
 import itertools
 import warnings
 import zlib
@@ -25,6 +26,7 @@ from oddshot.storage.model_file import Model
 
 FloatArray = NDArray[np.float64]
 LabelledTable = tuple[str, FloatArray, NDArray[np.int8]]
+RankedRows = tuple[FloatArray, NDArray[np.bool_]]  # scores and which rows are anomalies
 
 FLEET_SIZES = (1, 2, 3, 5, 10, 30, 100, 400)
 FLEET_NAMES = ("digits", "breast cancer mixings", "landmine", "nbaiot", "wide digits", "wide breast cancer")
@@ -43,11 +45,18 @@ class Fleet(FieldTable):
     training: tuple[Task, ...] = field(default=(), repr=False)
     targets: tuple[FieldTable, ...] = field(default=(), repr=False)
 
+    def fingerprint(self) -> str:
+        """Hash of the rows and labels of targets and training tasks."""
+        digest = hashlib.sha256(super().fingerprint().encode())
+        for task in self.training:
+            digest.update(np.ascontiguousarray(task.X).tobytes() + task.y.tobytes())
+        return digest.hexdigest()[:16]
 
-def load_fleets(data_dir: str | None, cache_dir: str | None = None) -> list[Fleet]:
+
+def load_fleets(data_dir: str | None, cache_dir: str | None = None, names: Sequence[str] = FLEET_NAMES) -> list[Fleet]:
     """Three repetitions of every fleet whose data are here, with other tasks as targets or in another order."""
     fleets = []
-    for name in FLEET_NAMES:
+    for name in names:
         if name in ("landmine", "nbaiot") and not _is_here(name, data_dir, cache_dir):
             continue
         for repetition in range(N_REPETITIONS):
@@ -67,11 +76,23 @@ def fleet_situations(fleets: Sequence[Fleet]) -> list[tuple[Situation, Fleet]]:
     ]
 
 
-def fleet_scores(
-    situation: Situation, fleet: Fleet, method: str, n_draws: int
-) -> list[tuple[FloatArray, NDArray[np.bool_]]]:
-    """Scores and truth of a method on the draws of all targets."""
-    model = _train(fleet.training[: situation.n_training_tasks]) if method == PRODUCT else None
+_SCORED: dict[tuple[str, str, int], list[RankedRows]] = {}  # of methods that the size of the fleet does not matter to
+
+
+def fleet_scores(situation: Situation, fleet: Fleet, method: str, n_draws: int) -> list[RankedRows]:
+    """Scores and truth of a method on the draws of all targets; the detector is trained once for all of them."""
+    if method == PRODUCT:
+        model = _train(fleet.training[: situation.n_training_tasks])
+        return _score_targets(situation, fleet, method, n_draws, model)
+    key = (fleet.name, method, n_draws)
+    if key not in _SCORED:
+        _SCORED[key] = _score_targets(situation, fleet, method, n_draws)
+    return _SCORED[key]
+
+
+def _score_targets(
+    situation: Situation, fleet: Fleet, method: str, n_draws: int, model: Model | None = None
+) -> list[RankedRows]:
     scored = []
     for target, draw in itertools.product(fleet.targets, range(n_draws)):
         episode = draw_episode(situation, target, draw)
@@ -89,7 +110,7 @@ def _train(tasks: Sequence[Task]) -> Model:
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return meta_train(tasks, progress=False)
+        return meta_train(tasks, progress=False, device="cpu")
 
 
 def _is_here(name: str, data_dir: str | None, cache_dir: str | None) -> bool:

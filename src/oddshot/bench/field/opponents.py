@@ -175,15 +175,21 @@ def isolation_forest(episode: ScaledEpisode) -> FloatArray:
     from sklearn.ensemble import IsolationForest
 
     forest = IsolationForest(n_estimators=N_TREES, random_state=0, n_jobs=1).fit(episode.background)
-    scores: FloatArray = -forest.score_samples(episode.scored)
+    scores: FloatArray = -forest.score_samples(_in_float32(episode.scored))
     return scores
 
 
 def _anomaly_share(model: object, training: tuple[FloatArray, IntArray], episode: ScaledEpisode) -> FloatArray:
     """Probability of an anomaly by a classifier with fit and predict_proba."""
     model.fit(*training)  # type: ignore[attr-defined]
-    shares: FloatArray = model.predict_proba(episode.scored)[:, 1]  # type: ignore[attr-defined]
+    shares: FloatArray = model.predict_proba(_in_float32(episode.scored))[:, 1]  # type: ignore[attr-defined]
     return shares
+
+
+def _in_float32(rows: FloatArray) -> FloatArray:
+    """Rows with values that forests can take; a column that hardly varies among the rows given gives larger ones."""
+    limit = float(np.finfo(np.float32).max)
+    return np.clip(rows, -limit, limit)
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """The field trial from beginning to end: run what the store lacks, then write tables and the picture."""
 
+import fnmatch
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +22,7 @@ from oddshot.bench.field.report import (
     to_csv,
     to_markdown,
 )
-from oddshot.bench.field.situations import select_situations
+from oddshot.bench.field.situations import Situation, select_situations
 from oddshot.bench.field.store import CellRecord, open_field_store
 from oddshot.bench.field.tables import FieldTable
 from oddshot.bench.field.trial import missing_jobs, run_trial
@@ -66,8 +67,7 @@ def run_and_report(
     names = [name for name in only if name not in fleet_names]
     keys = trial_keys(select_situations(names), tables, settings) if names or not only else {}
     if fleet_names:
-        pairs = fleet_situations(load_fleets(files.data_dir, files.cache_dir))
-        chosen = [pair for pair in pairs if any(map(pair[0].is_named, fleet_names))]
+        chosen = _chosen_fleets(fleet_names, files)
         if not chosen:
             raise InputError(f"--only {','.join(fleet_names)}: no such fleet; there are {', '.join(FLEET_NAMES)}")
         keys |= keys_of(chosen, settings)
@@ -83,6 +83,14 @@ def run_and_report(
     failures = [f"{r.situation} on {r.table}, {r.method}: {r.error}" for r in stored if r.key in keys and r.error]
     summary, written = write_report(records, keys, files.out, split)
     return TrialOutcome(summary, written, failures)
+
+
+def _chosen_fleets(names: Sequence[str], files: TrialFiles) -> list[tuple[Situation, FieldTable]]:
+    """The fleets of these names, at the sizes that are named; fleets that no name can mean are not made."""
+    rows = [name.split("/")[1] if name.count("/") else "*" for name in names]
+    fleets = [fleet for fleet in FLEET_NAMES if any(fnmatch.fnmatchcase(fleet, row) for row in rows)]
+    pairs = fleet_situations(load_fleets(files.data_dir, files.cache_dir, fleets))
+    return [pair for pair in pairs if any(map(pair[0].is_named, names))]
 
 
 def write_report(records: Sequence[CellRecord], keys: Keys, out: Path, split: str) -> tuple[str, list[str]]:

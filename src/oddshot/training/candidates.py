@@ -1,0 +1,237 @@
+"""Candidates of `method="auto"`: the model that ships, as it is and trained further, simple methods, new networks."""
+
+import copy
+import dataclasses
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from oddshot.data.encoding import Encoding
+from oddshot.data.episodes.mixing import IntArray
+from oddshot.data.episodes.sampling import EpisodeSizes, TaskSet
+from oddshot.data.task import Task
+from oddshot.methods.classical import LR, RF, ClassicalConfig
+from oddshot.methods.contract import Method
+from oddshot.methods.eigen import Eigen
+from oddshot.methods.ensemble import split_replicas
+from oddshot.methods.relative import Relative, RelativeConfig
+from oddshot.methods.ridge import RidgeNearest
+from oddshot.storage.model_file import Model
+from oddshot.training.algorithm import TrainingConfig, TrainingData, train
+from oddshot.training.batches import validation_episodes
+from oddshot.training.comparison import ComparedEpisodes, encoded_aucs, own_encoding_aucs
+from oddshot.training.folds import Fold, scaled_by
+from oddshot.training.held_out import learn_decisions, learn_fold_decisions
+from oddshot.training.progress import training_bar, working_bar
+from oddshot.training.ranks import Ranks
+from oddshot.training.thresholds import find_threshold
+from oddshot.universal.shipped import load_universal
+
+SHIPPED = "the model that ships"
+MIN_TASKS = {"eigen": 3, "further": 5, "relative": 200}  # with fewer, a candidate has no chance
+MIN_TASKS_OF_MARKS = 20  # and as many tasks as there are attributes: each of these has a mark to be learned
+EPISODES_PER_EPOCH = {"folds": 32, "one fold": 96}  # of each replica, at least; every task is among them
+VALIDATION_EPISODES = 128  # of all folds together, at least
+BATCH_SIZE = 48
+MAX_EIGEN_EPISODES = 20_000  # of each replica
+# Training of `relative` costs as much as it has episodes times columns; below MIN_EPOCHS it is not tried.
+MAX_RELATIVE_WORK = {"cpu": 120_000, "cuda": 5_000_000}
+MIN_EPOCHS = 5
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class ComparedFleet:
+    """Tasks with their folds, and the episodes of the held-out tasks on which candidates are compared.
+
+    encoded: the tasks' rows by the fleet's encoding. final: indices of the tasks that the model is to learn from.
+    """
+
+    tasks: Sequence[Task]
+    encoding: Encoding
+    encoded: TaskSet
+    folds: Sequence[Fold]
+    final: IntArray
+    episodes: Sequence[ComparedEpisodes]
+    sizes: EpisodeSizes
+
+    @property
+    def can_train(self) -> bool:
+        """Whether there are tasks to learn from beside those held out."""
+        return all(len(fold.training) > 0 for fold in self.folds)
+
+    def of_fold(self, k: int) -> TaskSet:
+        """All tasks, scaled as fold k would scale them."""
+        return scaled_by(self.encoded, self.folds[k].training, self.encoding)
+
+
+@dataclass(frozen=True)
+class RunSettings:
+    """How candidates are trained. limits: epochs and patience are at most these."""
+
+    device: torch.device
+    seed: int
+    limits: TrainingConfig
+    progress: bool
+    ranks: Ranks | None
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A candidate with its AUC on every episode, [B]; finish: returns the model, with these training facts."""
+
+    title: str
+    aucs: FloatArray
+    finish: Callable[[dict[str, Any]], Model]
+    epochs: int = 0
+    best_epoch: int = 0
+
+
+@dataclass(frozen=True)
+class TrainingPlan:
+    """A candidate that is trained. start: the method whose weights it starts from, or None."""
+
+    title: str
+    method: type[Method]
+    config: Any
+    training: TrainingConfig
+    start: Method | None = None
+
+
+def make_contenders(fleet: ComparedFleet, run: RunSettings) -> Iterator[Contender]:
+    """All candidates that suit the fleet, the model that ships first."""
+    with working_bar(f"comparing {SHIPPED}", enabled=run.progress):
+        contender = _shipped(fleet, run)
+    yield contender
+    for title, method in _simple_methods(fleet):
+        with working_bar(f"comparing {title}", enabled=run.progress):
+            contender = _untrained(title, method, fleet, run)
+        yield contender
+    for plan in _training_plans(fleet, run):
+        yield _trained(plan, fleet, run)
+
+
+def _shipped(fleet: ComparedFleet, run: RunSettings) -> Contender:
+    """The model that ships, untouched: each episode has an encoding of its own."""
+    model = load_universal(str(run.device))
+    aucs = [own_encoding_aucs(model.method, fleet.tasks, drawn, run.device) for drawn in fleet.episodes]
+    return Contender(SHIPPED, np.concatenate(aucs), lambda facts: dataclasses.replace(model, training=facts))
+
+
+def _simple_methods(fleet: ComparedFleet) -> Iterator[tuple[str, Method]]:
+    """Methods that learn nothing from other tasks; where nothing can be learned, those that no scale matters to."""
+    width, has_anomaly = fleet.encoding.n_attributes, fleet.sizes.support_anomaly > 0
+    if fleet.can_train:
+        shipped = copy.deepcopy(load_universal().method)
+        yield f"{SHIPPED}, with the scales of the fleet", _for_width(shipped, width)
+        yield "ridge regression and nearest normal row", RidgeNearest(width, RidgeNearest.config_type())
+        if has_anomaly:
+            yield "logistic regression", LR(width, ClassicalConfig())
+    if has_anomaly:
+        yield "random forest", RF(width, ClassicalConfig("modern"))
+
+
+def _for_width(method: Method, n_attributes: int) -> Method:
+    """A method that takes any number of attributes, for one that is fixed."""
+    method.n_attributes = n_attributes
+    return method
+
+
+def _untrained(title: str, method: Method, fleet: ComparedFleet, run: RunSettings) -> Contender:
+    """A method as it is, for tasks that are encoded alike."""
+    method.to(run.device).eval()
+    aucs = [encoded_aucs(method, fleet.of_fold(k).X, drawn, run.device) for k, drawn in enumerate(fleet.episodes)]
+
+    def finish(facts: dict[str, Any]) -> Model:
+        streams = [np.random.SeedSequence([run.seed, 1])]
+        drawn = validation_episodes([fleet.encoded], fleet.sizes, "resampled", run.device, streams)
+        decisions = learn_decisions(method, fleet.encoded, fleet.encoded, fleet.sizes, run.device, run.seed)
+        return Model(method, fleet.encoding, find_threshold(method, *drawn), facts, *decisions)
+
+    return Contender(title, np.concatenate(aucs), finish)
+
+
+def _training_plans(fleet: ComparedFleet, run: RunSettings) -> Iterator[TrainingPlan]:
+    """What is worth training on a fleet of this size."""
+    n_tasks, width = len(fleet.encoded), fleet.encoding.n_attributes
+    if not fleet.can_train:
+        return
+    n_episodes, n_replicas = episodes_per_epoch(fleet), len(fleet.folds) + 1
+    if n_tasks >= MIN_TASKS["eigen"] and fleet.sizes.support_anomaly > 0:
+        epochs = min(200, max(MAX_EIGEN_EPISODES // n_episodes, MIN_EPOCHS))
+        yield TrainingPlan("eigen", Eigen, Eigen.config_type(), _config(run.limits, epochs, patience=30))
+    work = n_episodes * n_replicas * width
+    epochs = min(60, MAX_RELATIVE_WORK["cuda" if run.device.type == "cuda" else "cpu"] // work)
+    if epochs < MIN_EPOCHS:
+        return
+    training = _config(run.limits, epochs, patience=6)
+    if n_tasks >= MIN_TASKS["further"]:
+        start = load_universal(str(run.device)).method
+        has_marks = n_tasks >= max(MIN_TASKS_OF_MARKS, width)
+        config = start.config.with_marks() if has_marks else start.config
+        yield TrainingPlan(f"{SHIPPED}, trained further", Relative, config, training, start)
+    if n_tasks >= MIN_TASKS["relative"]:
+        yield TrainingPlan("relative", Relative, RelativeConfig(), training)
+
+
+def _config(limits: TrainingConfig, epochs: int, patience: int) -> TrainingConfig:
+    epochs, patience = min(epochs, limits.epochs), min(patience, limits.patience)
+    return TrainingConfig(batch_size=min(BATCH_SIZE, limits.batch_size), epochs=epochs, patience=patience)
+
+
+def episodes_per_epoch(fleet: ComparedFleet) -> int:
+    """Of each replica: every task once, and more where there are few tasks."""
+    return max(EPISODES_PER_EPOCH["folds" if len(fleet.folds) > 1 else "one fold"], len(fleet.final))
+
+
+def _trained(plan: TrainingPlan, fleet: ComparedFleet, run: RunSettings) -> Contender:
+    """Train a replica for each fold and one for all tasks, side by side, to the epoch at which the folds are best."""
+    folds, n_folds, width = fleet.folds, len(fleet.folds), fleet.encoding.n_attributes
+    task_sets = [fleet.of_fold(k) for k in range(n_folds)]
+    learned = plan.method(width, plan.config, n_folds + 1)
+    with training_bar(plan.training, enabled=run.progress, title=f"training {plan.title}:") as on_epoch:
+        history = train(
+            learned, _training_data(fleet, task_sets), [run.seed] * (n_folds + 1), config=plan.training,
+            device=run.device, on_epoch=on_epoch, ranks=run.ranks, start=plan.start,
+        )  # fmt: skip
+    *members, final = split_replicas(learned, lambda: plan.method(width, plan.config))
+    aucs = [
+        encoded_aucs(member, tasks.X, drawn, run.device)
+        for member, tasks, drawn in zip(members, task_sets, fleet.episodes, strict=True)
+    ]
+
+    def finish(facts: dict[str, Any]) -> Model:
+        held_out = [tasks.subset(fold.held_out) for tasks, fold in zip(task_sets, folds, strict=True)]
+        known = [tasks.subset(fold.training) for tasks, fold in zip(task_sets, folds, strict=True)]
+        streams, thresholds = [np.random.SeedSequence([run.seed, 1])], []
+        for member, tasks in zip(members, held_out, strict=True):
+            drawn = validation_episodes([tasks], fleet.sizes, "resampled", run.device, streams)
+            thresholds.append(find_threshold(member, *drawn))
+        own = fleet.encoded.subset(fleet.final)
+        decisions = learn_fold_decisions(
+            [*zip(members, known, held_out, strict=True)], (final, own), fleet.sizes, run.device, run.seed
+        )
+        return Model(final, fleet.encoding, float(np.mean(thresholds)), facts, *decisions)
+
+    return Contender(plan.title, np.concatenate(aucs), finish, max(history.epochs), history.best_epoch[0])
+
+
+def _training_data(fleet: ComparedFleet, task_sets: Sequence[TaskSet]) -> TrainingData:
+    """The tasks of the folds and, last, those of the final model; of each replica as many episodes."""
+    n_episodes, n_folds = episodes_per_epoch(fleet), len(fleet.folds)
+    n_validation = -(-VALIDATION_EPISODES // n_folds)
+    pairs = list(zip(task_sets, fleet.folds, strict=True))
+    training = [tasks.subset(np.resize(fold.training, n_episodes)) for tasks, fold in pairs]
+    validation = [tasks.subset(np.resize(fold.held_out, n_validation)) for tasks, fold in pairs]
+    return TrainingData(
+        [*training, fleet.encoded.subset(np.resize(fleet.final, n_episodes))],
+        [*validation, validation[0]],  # the final model is not validated: its tasks are those it learns from
+        fleet.sizes,
+        n_folds=n_folds,
+        min_validation_episodes=1,
+    )
