@@ -16,7 +16,6 @@ from oddshot.methods.contract import LabelledRows, Score, ScoredContext
 from oddshot.model.blending import log_statistics, standardised_log
 from oddshot.model.neighbours import NeighbourDistance, NeighbourScore, column_spread, compress, mean_distance
 
-MIN_BACKGROUND = 3  # rows, from which the spread of the distances is taken
 SUSPECT_SHARE = 0.35  # of the background rows: those with the highest learned scores are not taken as neighbours
 N_NEIGHBOURS = 10  # of the background
 N_TRUSTED_NORMAL = 5  # labelled normal rows, from which on the nearest one counts as much as the other parts
@@ -64,12 +63,9 @@ class DensityScore(Score):
 
 
 def with_density(learned: Score) -> Score:
-    """The blended score of tasks without labelled anomalies; the learned one itself where background rows are few."""
+    """The blended score of tasks without labelled anomalies."""
     context = learned.scored_context()
-    n_rows = context.scores.shape[-1]
-    if context.n_anomaly > 0 or n_rows < MIN_BACKGROUND:
-        return learned
-    n_normal = n_rows - context.n_unlabelled
+    n_normal = context.scores.shape[-1] - context.n_unlabelled
     compressed = compress(context.rows)
     spread = column_spread(compressed)
     rows = compressed / spread

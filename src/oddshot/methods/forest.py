@@ -20,13 +20,13 @@ class ForestScore(Score):
     """s(x) = z(log √a(x)) + w p(x): a is a learned score, p the share of anomalies that the forest gives.
 
     z standardises by the leave-one-out values of the rows that the task was adapted with. statistics: [R, T, 2], their
-    mean and standard deviation. weight: [R, 1, 1]. context: those rows and their scores.
+    mean and standard deviation. context: those rows and their scores.
     """
 
     learned: Score
     forest: Forest
     statistics: Tensor
-    weight: Tensor
+    weight: float
     context: ScoredContext
 
     def __call__(self, x: Tensor) -> Tensor:
@@ -55,12 +55,12 @@ class ForestScore(Score):
     def compiled(self) -> CompiledScore:
         """The learned score and the trees of the only task compiled."""
         levels = compile_forest(self.forest)
-        return CompiledForest(self.learned.compiled(), levels, self.statistics[0, 0], float(self.weight))
+        return CompiledForest(self.learned.compiled(), levels, self.statistics[0, 0], self.weight)
 
 
-def with_forest(learned: Score, weight: Tensor) -> Score:
-    """The blended score of tasks with labelled anomalies. weight: [R], of the forest for each labelled anomaly."""
-    if not weight.any():
+def with_forest(learned: Score, weight: float) -> Score:
+    """The blended score of tasks with labelled anomalies. weight: of the forest for each of them."""
+    if weight == 0:
         return learned
     context = learned.scored_context()
     n_normal = context.rows.shape[2] - context.n_anomaly - context.n_unlabelled
@@ -69,6 +69,6 @@ def with_forest(learned: Score, weight: Tensor) -> Score:
     distance = context.scores.clamp_min(0).sqrt()
     statistics = log_statistics(distance)
     shares = torch.cat([forest.out_of_fold(anomaly, normal), forest(others)], dim=1)
-    of_all = (weight * context.n_anomaly).view(-1, 1, 1)
-    scores = standardised_log(distance, statistics) + of_all * shares.view(distance.shape)
-    return ForestScore(learned, forest, statistics, of_all, context._replace(scores=scores))
+    weight *= context.n_anomaly
+    scores = standardised_log(distance, statistics) + weight * shares.view(distance.shape)
+    return ForestScore(learned, forest, statistics, weight, context._replace(scores=scores))

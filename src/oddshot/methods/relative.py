@@ -37,7 +37,8 @@ class RelativeConfig(EigenConfig):
     """Networks of the proposed method, narrower; pair_units, column_units: of those that describe a row.
 
     heads: number of attention heads, in how many ways columns are weighted by what they tell of the anomalies. marks:
-    size of the learned embedding of each column; 0 for tables of any width.
+    size of the learned embedding of each column; 0 for tables of any width. forest_weight: of the forest on the task's
+    own rows, for each labelled anomaly.
     """
 
     units: int = 128
@@ -45,10 +46,11 @@ class RelativeConfig(EigenConfig):
     column_units: int = 24
     heads: int = 2
     marks: int = 8
+    forest_weight: float = 1.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require_at_least(self, pair_units=1, column_units=1, heads=1, marks=0)
+        require_at_least(self, pair_units=1, column_units=1, heads=1, marks=0, forest_weight=0)
 
     @property
     def n_description(self) -> int:
@@ -124,8 +126,6 @@ class Relative(Eigen):
         self.attention = Network([N_COLUMN_FEATURES + marks, 16, config.heads], replicas=replicas)
         self.marks = nn.Parameter(torch.zeros(replicas, n_attributes, marks)) if marks else None
         self.imagined = nn.Parameter(torch.zeros(replicas, config.units))  # stands for the anomaly where none is known
-        self.register_buffer("forest_weight", torch.zeros(replicas))  # for each labelled anomaly
-        self.forest_weight: Tensor
 
     def initialise(self, generators: Sequence[torch.Generator], start: Method | None = None) -> None:
         """Random weights; or those of a trained method, with new marks for columns that it has not met."""
@@ -145,7 +145,7 @@ class Relative(Eigen):
         score = self.relate(support, unlabelled)
         if self.is_being_trained:
             return score
-        return with_forest(score, self.forest_weight) if support.anomaly.shape[2] > 0 else with_density(score)
+        return with_forest(score, self.config.forest_weight) if support.anomaly.shape[2] > 0 else with_density(score)
 
     def relate(self, support: LabelledRows, unlabelled: Tensor | None = None) -> RelativeScore:
         """Describe the support by leave-one-out, and solve Eq. 3 for the described rows."""

@@ -11,7 +11,6 @@ from oddshot.methods.contract import LabelledRows
 MAX_LATENT_DIMS, MAX_CLUSTERS = 12, 6  # of one task
 N_HIDDEN_UNITS = 24  # of the random network that maps latent rows to columns
 MAX_ABS_Z_SCORE = 30.0  # larger z-scored values are clipped
-MIN_SPREAD = 1e-4  # of a column that is not constant; in a constant one, other values are 1 above it and -1 below it
 N_QUERY_NORMAL, N_QUERY_ANOMALY = 24, 12  # rows on which an adapted task is evaluated, in training and calibration
 POPULATION_SCALED_SHARE = 0.1  # of the tasks: these are z-scored with the statistics of all of their rows
 MAX_CONTAMINATION = 0.35  # share of anomalies among the unlabelled rows of a task
@@ -87,13 +86,10 @@ class Prior:
         given = torch.cat([*support, unlabelled], dim=1)
         population = torch.cat([normals, anomalies[:, : max(1, anomalies.shape[1] // 4)]], dim=1)
         mean, spread = self._scale(given, population, population_scaled_share)
-        is_constant = spread <= MIN_SPREAD
 
         def scaled(rows: Tensor) -> Tensor:
-            deviation = rows - mean
-            above_or_below = torch.where(deviation.abs() <= MIN_SPREAD, 0.0, deviation.sign())
-            z_scores = (deviation / spread.clamp_min(MIN_SPREAD)).clamp(-MAX_ABS_Z_SCORE, MAX_ABS_Z_SCORE)
-            return (torch.where(is_constant, above_or_below, z_scores) * column_exists).unsqueeze(0)
+            z_scores = ((rows - mean) / spread).clamp(-MAX_ABS_Z_SCORE, MAX_ABS_Z_SCORE)
+            return (z_scores * column_exists).unsqueeze(0)
 
         support, query = (LabelledRows(*(scaled(rows) for rows in part)) for part in (support, query))
         return SyntheticEpisodes(support, query, scaled(unlabelled) if n_unlabelled else None, is_anomaly)
@@ -244,7 +240,7 @@ class Prior:
         of_population = self._random(len(given), 1, 1) < population_scaled_share
         mean = torch.where(of_population, population.mean(1, keepdim=True), given.mean(1, keepdim=True))
         spread = torch.where(of_population, population.std(1, keepdim=True), given.std(1, keepdim=True, correction=0))
-        return mean, spread
+        return mean, torch.where(spread > 1e-4, spread, 1.0)
 
     def _normal(self, *shape: int) -> Tensor:
         return torch.randn(shape, generator=self.generator, device=self.device)

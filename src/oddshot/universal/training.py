@@ -24,7 +24,6 @@ SUPPORT_ANOMALY = (0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 4, 8, 16)
 UNLABELLED = (0, 0, 0, 50, 200, 200, 400, 800)
 MANY_UNLABELLED = 300  # steps with more unlabelled rows have half as many tasks
 METHOD_CONFIG = RelativeConfig(dropout=0.0, marks=0)  # without marks it takes tables of any width
-FOREST_WEIGHT = 1.0  # of the forest for each labelled anomaly, chosen on the tables for choosing of the field trial
 N_WARM_UP_STEPS = 100  # over which the learning rate rises
 
 PriorFactory = Callable[[int, torch.Generator], Prior]
@@ -106,7 +105,6 @@ def learning_rate_factor(step: int, n_steps: int) -> float:
 def to_universal_model(method: Relative, config: UniversalConfig) -> Model:
     """The trained method with calibration and familiarity; it has no encoding, as each table gets one of its own."""
     facts = {"tasks": "synthetic", **dataclasses.asdict(config)}
-    method.forest_weight.fill_(FOREST_WEIGHT)
     decisions = learn_universal_decisions(method.cpu().eval(), config.seed)
     return Model(method, None, DEFAULT_THRESHOLD, facts, *decisions)
 
