@@ -76,7 +76,7 @@ def train(
         hyperparameters: dict[str, Any] = {} if units is None else {"units": units}
         paths = find_files(files)
         choice = column_choice(ignore, columns, kind)
-        refuse_overwriting(paths, out=out, json=json_file)
+        refuse_overwriting(paths if start_model is None else [*paths, Path(start)], out=out, json=json_file)
         with atomic_path(out) if ranks.is_first else nullcontext() as temporary:
             tasks = usable_tasks(read_tasks(paths, label=label, task=task, anomaly_value=anomaly_value), sizes)
             counts = _counts(tasks)
