@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 
 
 def train(
-    files: Annotated[list[str], typer.Argument(help="CSV, Parquet or ARFF files (or patterns), one task a file.")],
+    files: Annotated[
+        list[str], typer.Argument(help="CSV, Parquet, ARFF, JSON-lines or Excel files (or patterns), one task a file.")
+    ],
     label: Label,
     out: Annotated[Path, typer.Option(help="Where to write the model.")],
     task: Annotated[str | None, typer.Option(help="Column that names the task, where a file holds several.")] = None,
