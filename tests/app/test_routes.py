@@ -394,8 +394,10 @@ def test_columns_of_every_type_are_shown_and_exported(client):
     frame = pd.read_csv(io.BytesIO(client.get("/api/export/scores.csv").content))
     assert frame["category"][0] == "'=a"
     exported = pyarrow.parquet.read_table(io.BytesIO(client.get("/api/export/scores.parquet").content))
-    uploaded = pyarrow.parquet.read_table(io.BytesIO(out.getvalue()))
-    assert exported.select(table.column_names).cast(uploaded.schema).to_pylist()[2:] == uploaded.to_pylist()[2:]  # NaN
+    uploaded = pyarrow.parquet.read_table(io.BytesIO(out.getvalue())).flatten()
+    assert (
+        exported.select(uploaded.column_names).cast(uploaded.schema).to_pylist()[2:] == uploaded.to_pylist()[2:]
+    )  # NaN
 
 
 def test_a_file_of_every_known_format_is_read_by_its_suffix(client, monkeypatch):

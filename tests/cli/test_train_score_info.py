@@ -385,7 +385,7 @@ def test_paths_and_models_that_are_wrong(refusal):
     assert "scores.txt: scores are written as .csv or .parquet" in refusal(*score(out="scores.txt"))
     assert "nowhere.safetensors: cannot be read" in refusal(*score(model="nowhere.safetensors"))
     assert "new.parquet: not an oddshot model file" in refusal(*score(model="new.parquet"))
-    assert "new.csv: not an oddshot model file" in refusal("info", "new.csv")
+    assert "nowhere.csv: cannot be read" in refusal("info", "nowhere.csv")
     data = bytearray(Path("model.safetensors").read_bytes())
     data[-1] ^= 1
     Path("model.safetensors").write_bytes(data)

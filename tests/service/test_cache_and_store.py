@@ -90,6 +90,18 @@ class TestStore:
         assert second.get("x", "m") is None
         assert oct((tmp_path / "s").stat().st_mode)[-3:] == "600"
 
+    def test_the_kinds_of_columns_come_back(self, tmp_path):
+        limits = ServiceLimits()
+        rows = rows_from_json(numbers(1, 12).tolist(), NAMES, limits, "rows")
+        one = make_support(rows, labels(12), None, limits, {NAMES[0]: "ignore"})
+        name = one.detector_id("m")
+        assert name != support().detector_id("m")
+        store = DetectorStore(tmp_path / "s", limits)
+        store.put(name, "m", one)
+        found = store.get(name, "m")
+        assert found.columns == one.columns
+        assert found.table.equals(one.table)
+
     def test_scores_are_the_same_bit_by_bit(self, tmp_path):
         limits, model = ServiceLimits(), load_universal()
         content = mixed_support()

@@ -1,5 +1,6 @@
 """The service returns the scores of the library, for every kind of request."""
 
+import json
 from concurrent.futures import ThreadPoolExecutor
 
 import httpx
@@ -42,6 +43,34 @@ def expected():
 
 def close(found, detector, X):
     np.testing.assert_allclose(found, detector.score_samples(X), rtol=1e-4, atol=1e-6)
+
+
+def test_kinds_of_columns(client):
+    kinds = {NAMES[0]: "ignore", NAMES[1]: "category"}
+    by_json = post_json(client, "/v1/adapt", {**number_support(), "kinds": kinds}).json()
+    assert by_json["dropped"] == {NAMES[0]: "ignored as asked"}
+    assert by_json["columns"][NAMES[1]] == "category"
+    rows = table(numbers(1, 12), label=labels(12))
+    by_arrow = post_arrow(client, "/v1/adapt", rows, kinds=json.dumps(kinds)).json()
+    assert by_arrow["id"] == by_json["id"]
+    expected = FewShotDetector(columns=kinds).fit(table(numbers(1, 12)), labels(12))
+    answer = post_json(client, "/v1/score", {"id": by_json["id"], "columns": NAMES, "rows": NEW.tolist()}).json()
+    close(answer["scores"], expected, table(NEW))
+
+
+@pytest.mark.parametrize(
+    ("kinds", "message"),
+    [
+        ([], "kinds is not an object"),
+        ({"x": "number"}, "support: no column 'x'"),
+        ({NAMES[0]: "key"}, "kind 'key'; kinds are number"),
+        ({NAMES[0]: None}, "kind 'None'; kinds are number"),
+    ],
+)
+def test_wrong_kinds(client, kinds, message):
+    answer = post_json(client, "/v1/adapt", {**number_support(), "kinds": kinds})
+    assert answer.status_code == 422
+    assert message in answer.json()["error"]
 
 
 def test_by_id_in_order_and_by_name(client, expected):

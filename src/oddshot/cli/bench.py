@@ -26,7 +26,7 @@ from oddshot.cli.bench_options import (
     Workers,
 )
 from oddshot.cli.bench_reports import figures, table, unmixed
-from oddshot.cli.options import Address, EngineName, JsonFile, write_json
+from oddshot.cli.options import Address, EngineName, JsonFile, refuse_overwriting, write_json
 
 MAX_PRINTED_FAILURES = 20
 
@@ -74,6 +74,7 @@ def run(
     from oddshot.bench.grid import Grid
     from oddshot.bench.parsing import parse_methods
 
+    refuse_overwriting([store], json=json_file)
     options = RunOptions(
         data_dir=data_dir,
         cache_dir=cache_dir,
@@ -127,6 +128,7 @@ def export_runs(
     make_dataset_source(None, None, plugin or [])
     dataset_names = None if datasets is None else parse_datasets(datasets)
     method_names = None if methods is None else parse_methods(methods)
+    refuse_overwriting([store], out=out)
     records = [
         record
         for record in read_runs(store)

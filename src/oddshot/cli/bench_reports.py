@@ -24,7 +24,7 @@ from oddshot.cli.bench_options import (
     Where,
     Workers,
 )
-from oddshot.cli.options import Address, EngineName, JsonFile, write_json
+from oddshot.cli.options import Address, EngineName, JsonFile, refuse_overwriting, write_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -64,6 +64,7 @@ def table(
     from oddshot.bench.selection import choose_protocol, select
     from oddshot.errors import InputError
 
+    refuse_overwriting([store], out=out, json=json_file)
     make_dataset_source(None, None, plugin or [])
     if compare not in (None, "paper"):
         raise InputError(f"--compare {compare}; there is only the paper to compare with")
@@ -167,6 +168,7 @@ def figures(
     from oddshot.bench.selection import choose_protocol
     from oddshot.errors import InputError
 
+    refuse_overwriting([store], json=json_file)
     figure_names = parse_figures(only)
     _make_folder(out)
     options = RunOptions(

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from oddshot.cli.options import JsonFile, write_json
+from oddshot.cli.options import JsonFile, refuse_overwriting, write_json
 
 if TYPE_CHECKING:
     from oddshot.data.sources.catalogue import Card, Dataset
@@ -99,6 +99,7 @@ def show(
 
     card = find_card(name)
     path = locate_dataset(card, data_dir, cache_dir)
+    refuse_overwriting([] if path is None else [path], json=json_file)
     figures = _card_figures(card, path)
     console = Console(soft_wrap=True)
     console.print(_card_table(card))

@@ -1,5 +1,6 @@
 """`oddshot info`: the contents of a model file, or what would be understood of a table."""
 
+import warnings
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -28,7 +29,7 @@ def info(
 ) -> None:
     """Show what a model file holds: method, columns, how it was trained; or what the columns of a table are.
 
-    Examples: oddshot info fleet.safetensors, oddshot info new.csv
+    Example: oddshot info fleet.safetensors, or oddshot info new.csv
     """
     from oddshot.data.tables.readers import has_table_suffix
 
@@ -50,7 +51,9 @@ def _table_facts(path: Path, label: str | None, choice: Any) -> dict[str, Any]:
         if label not in table.column_names:
             raise InputError(f"{path}: no column {label!r}")
         table = table.drop_columns([label])
-    encoding = Encoding.fit([table], [str(path)], choice)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", ".*left out", UserWarning)  # shown below
+        encoding = Encoding.fit([table], [str(path)], choice)
     described = describe_table(table, encoding)
     typer.echo(f"{path}: {table.num_rows:,} rows, {table.num_columns:,} columns, {encoding.n_attributes:,} attributes")
     width = max(len(column.name) for column in described)

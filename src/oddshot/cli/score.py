@@ -29,7 +29,12 @@ N_CONTEXT_ROWS = 1000
 
 
 def score(
-    files: Annotated[list[str], typer.Argument(help="CSV, Parquet or ARFF files (or patterns) to score.")],
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            help="CSV, Parquet, ARFF, JSON-lines or Excel files (or patterns) to score; - is standard input."
+        ),
+    ],
     support: Annotated[Path, typer.Option(help="The new task's few labelled rows.")],
     label: Label,
     out: Annotated[Path, typer.Option(help="Where to write the scores: .csv or .parquet.")],

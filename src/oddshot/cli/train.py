@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 
 
 def train(
-    files: Annotated[list[str], typer.Argument(help="CSV, Parquet or ARFF files (or patterns), one task a file.")],
+    files: Annotated[
+        list[str], typer.Argument(help="CSV, Parquet, ARFF, JSON-lines or Excel files (or patterns), one task a file.")
+    ],
     label: Label,
     out: Annotated[Path, typer.Option(help="Where to write the model.")],
     task: Annotated[str | None, typer.Option(help="Column that names the task, where a file holds several.")] = None,
@@ -85,7 +87,7 @@ def train(
             refuse_settings_of_methods(members, hyperparameters)
         paths = find_files(files)
         choice = column_choice(ignore, columns, kind)
-        refuse_overwriting(paths, out=out, json=json_file)
+        refuse_overwriting(paths if start_model is None else [*paths, Path(start)], out=out, json=json_file)
         with atomic_path(out) if ranks.is_first else nullcontext() as temporary:
             tasks = usable_tasks(read_tasks(paths, label=label, task=task, anomaly_value=anomaly_value), sizes)
             counts = _counts(tasks)

@@ -26,7 +26,7 @@ export function formatCell(cell) {
 
 export const labelName = (label) => (label === 1 ? "anomaly" : label === 0 ? "normal" : "");
 
-const KINDS = { number: "numbers", category: "categories", boolean: "booleans", date: "dates", "not used": "not used" };
+const KINDS = { number: "numbers", category: "categories", boolean: "booleans", date: "dates", text: "texts", "not used": "not used" };
 
 // How many columns of each kind a table has, and how many missing values.
 export function describeColumns(table) {

@@ -25,7 +25,8 @@ _MIN_ROWS_OF_PERMUTATION = 50
 _MIN_SORTED_SHARE = 0.9  # of the steps from row to row
 _STEP_TOLERANCE = 1e-6
 _KEY_NAME = re.compile(
-    r"(?i)(^|[\W_])(id|ids|idx|index|nr|no|num|number|key|row|rownum|seq|sequence|serial|uuid|guid|record|counter)$|\wI[dD]$"
+    r"(^|[\W_])(?i:id|ids|idx|index|nr|no|num|number|key|row|rownum|seq|sequence|serial|uuid|guid|record|counter)$"
+    r"|[a-z]I[dD]$"
 )
 _TIME_NAME = re.compile(
     r"(?i)(^|[\W_])(time|timestamp|ts|date|datetime|epoch|clock|elapsed|unix|created|updated|at|t|when)($|[\W_])"

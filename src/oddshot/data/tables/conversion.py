@@ -20,8 +20,8 @@ def as_table(X: Any, where: str = "table") -> Any:
     The columns of an array [n, M] are named x0, x1, ... where: names the table in error messages.
     """
     if isinstance(X, pa.Table):
-        X = X.select([name for name in X.column_names if not re.fullmatch(r"__index_level_\d+__", name)])
         check_unique_names(X.column_names, where)
+        X = X.drop_columns([name for name in X.column_names if re.fullmatch(r"__index_level_\d+__", name)])
         if all(map(_is_common_type, X.schema.types)):
             return X.replace_schema_metadata(None) if X.schema.metadata else X
         columns = _columns_by_name(X.column_names, X.columns, where)

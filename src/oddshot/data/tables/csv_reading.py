@@ -18,7 +18,7 @@ from oddshot.data.tables.parsing import MISSING_VALUES
 from oddshot.data.tables.written_numbers import Notation, parse_written_numbers
 from oddshot.errors import InputError
 
-_BLOCK_BYTES = 2 << 20  # parsed at once
+_BLOCK_BYTES = 1 << 20  # parsed at once: what a core keeps in its cache
 _N_PROBED_CELLS = 100
 _MAX_QUEUED_BLOCKS = 6  # besides one for each thread
 
@@ -141,6 +141,7 @@ def _arrow_options(dialect: CsvDialect, types: Mapping[str, Any], is_block: bool
         ),
         "convert_options": pyarrow.csv.ConvertOptions(
             column_types=types,
+            check_utf8=not dialect.encoding.startswith("utf-8"),  # detect_dialect has checked all of the file
             include_columns=list(dialect.columns),
             null_values=MISSING_VALUES,
             true_values=["true", "True", "TRUE"],

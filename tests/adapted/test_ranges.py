@@ -1,0 +1,80 @@
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from oddshot import FewShotDetector, Task
+from oddshot.adapted.ranges import RangeMonitor, SeenRanges
+from oddshot.data.encoding import Encoding
+from oddshot.errors import InputError
+
+
+def ranges(n_rows: int = 10) -> SeenRanges:
+    frame = pd.DataFrame({"a": np.linspace(0, 1, n_rows) ** 2, "b": ["x", "y"] * (n_rows // 2), "c": [5.0] * n_rows})
+    encoding = Encoding.fit([frame])
+    return SeenRanges.of(encoding, encoding.transform(frame))
+
+
+def test_columns_of_numbers_that_vary_have_a_range() -> None:
+    assert ranges().names == ("a",)
+    assert ranges(4).names == ()
+
+
+def test_rows_beyond_the_range_are_counted_over_blocks() -> None:
+    seen = ranges()
+    width = float((seen.high - seen.low)[0]) / 2
+    inside, beyond = np.zeros((10, 4), np.float32), np.zeros((15, 4), np.float32)
+    inside[:, 0], beyond[:, 0] = seen.high, seen.high + width
+    monitor = RangeMonitor(seen)
+    assert monitor.notice() == ""
+    monitor.add(inside)
+    monitor.add(beyond)
+    assert monitor.notice().startswith("column 'a': 15 of 25 rows to score lie beyond the rows that were labelled")
+    monitor.add(inside)
+    assert monitor.notice() == ""
+
+
+def test_a_detector_warns_of_columns_that_have_moved() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(30, 3)), np.array([0] * 5 + [1] + [-1] * 24)
+    detector = FewShotDetector().fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        detector.score_samples(rng.normal(size=(50, 3)))
+    with pytest.warns(UserWarning, match=r"column 'x1': 50 of 50 rows to score lie beyond"):
+        detector.score_samples(rng.normal(size=(50, 3)) + np.array([0, 100, 0]))
+
+
+def test_a_row_labelled_both_ways_is_warned_of() -> None:
+    X = np.random.default_rng(0).normal(size=(6, 3))
+    X[5] = X[2]
+    with pytest.warns(UserWarning, match=r"rows 3, 6 are the same and labelled both normal and anomalous; correct"):
+        FewShotDetector().fit(X, [0, 0, 0, 0, 0, 1])
+
+
+def test_columns_of_a_detector() -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(40, 3)), columns=list("abc")).assign(id=range(40))
+    y = [0] * 5 + [1] + [-1] * 34
+    with pytest.warns(UserWarning, match="left out 'id'"):
+        by_default = FewShotDetector().fit(frame, y)
+    chosen = FewShotDetector(columns=["a", "b", "c"]).fit(frame, y)
+    np.testing.assert_array_equal(by_default.score_samples(frame), chosen.score_samples(frame))
+    assert FewShotDetector(columns={"id": "number"}).fit(frame, y).encoding_.kinds["id"] == "number"
+    again = FewShotDetector(columns=by_default.encoding_).fit(frame, y)
+    np.testing.assert_array_equal(again.score_samples(frame), chosen.score_samples(frame))
+    with pytest.raises(InputError, match="support: no column 'z'"):
+        FewShotDetector(columns=["z"]).fit(frame, y)
+
+
+def test_a_task_of_a_frame() -> None:
+    frame = pd.DataFrame({"a": [1.0, 2, 3], "state": pd.Series(["ok", None, "bad"], dtype="string")})
+    task = Task.from_frame("m1", frame, "state", anomaly_value="bad")
+    assert task.y.tolist() == [0, -1, 1]
+    assert task.X.column_names == ["a"]
+    with pytest.raises(InputError, match="task 'm1': no column 'label'; its columns are a, state"):
+        Task.from_frame("m1", frame, "label")
+    with pytest.raises(InputError, match=r"task 'm1': no row has 'state' = 'BAD'.*did you mean 'bad'"):
+        Task.from_frame("m1", frame, "state", anomaly_value="BAD")
+    assert Task("m1", [[1], [2], [3]], pd.Series([0, None, 1], dtype="Int64")).y.tolist() == [0, -1, 1]

@@ -1,0 +1,155 @@
+"""What people say of columns on the command line, and what the commands say of them."""
+
+import gzip
+import io
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.metrics import roc_auc_score
+
+from oddshot import load_model
+from oddshot.data.tables import packed_files
+from tests.cli.test_train_score_info import SMALL, folder, oddshot, refusal  # noqa: F401  (fixtures)
+
+N_ROWS = 200
+
+
+@pytest.fixture
+def log(folder):  # noqa: F811
+    """A log with a running number and a date, its first rows labelled, and the truth of the others."""
+    rng = np.random.default_rng(0)
+    truth = (rng.random(N_ROWS) < 0.1).astype(int)
+    truth[:6] = [0, 0, 0, 0, 0, 1]
+    frame = pd.DataFrame(rng.normal(size=(N_ROWS, 4)) + 3 * truth[:, None], columns=list("abcd")).round(3)
+    frame["id"] = np.arange(N_ROWS) + 1000
+    frame["seen"] = pd.date_range("2024-01-01", periods=N_ROWS, freq="10min").strftime("%d.%m.%Y %H:%M")
+    frame["price"] = [f"${price:,.2f}" for price in 2000 * frame["a"]]
+    frame.head(6).assign(state=np.where(truth[:6] == 1, "bad", "good")).to_csv("first.csv", index=False)
+    frame.tail(N_ROWS - 6).to_csv("log.csv", index=False)
+    return truth[6:]
+
+
+SCORE = ("score", "--support", "first.csv", "--label", "state", "--anomaly-value", "bad")
+
+
+def test_a_running_number_and_a_clock_do_not_ruin_the_ranking(log, oddshot):  # noqa: F811
+    code, out, errors = oddshot(*SCORE, "log.csv", "--out", "scores.csv")
+    assert code == 0
+    assert "5 numbers: a, b, c, d, price (in $)" in out
+    assert "dropped id: a number that runs with the rows" in out
+    assert "dropped seen: dates in which nothing recurs" in out
+    assert any("left out 'id': a number that runs with the rows; 'seen': dates" in line for line in errors)
+    scores = pd.read_csv("scores.csv")
+    assert roc_auc_score(log, scores["score"]) > 0.95
+    assert scores["anomaly"].mean() < 0.4
+
+
+def test_quiet_prints_no_columns(log, oddshot):  # noqa: F811
+    _, out, _ = oddshot(*SCORE, "log.csv", "--out", "scores.csv", "--quiet")
+    assert out.splitlines()[0].startswith("194 rows scored")
+
+
+def test_a_column_that_has_moved_is_named(log, oddshot):  # noqa: F811
+    _, out, errors = oddshot(*SCORE, "log.csv", "--out", "scores.csv", "--kind", "id=number")
+    assert "6 numbers" in out
+    assert any("log.csv: column 'id': 19" in line and "of 194 rows to score lie beyond" in line for line in errors)
+
+
+def test_columns_are_ignored_chosen_and_given_kinds(log, oddshot):  # noqa: F811
+    _, out, _ = oddshot(
+        *SCORE, "log.csv", "--out", "s.csv", "--ignore", "id,seen", "--ignore", "d", "--kind", "c=category"
+    )
+    assert "3 numbers: a, b, price (in $)" in out
+    assert "1 category: c (6)" in out
+    assert "dropped d: ignored as asked" in out
+    _, out, errors = oddshot(*SCORE, "log.csv", "--out", "s.csv", "--columns", "a,b")
+    assert "2 numbers: a, b\n" in out
+    assert errors == []
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--ignore", "x"], "support: no column 'x'; its columns are 'a', 'b'"),
+        (["--columns", "a,x"], "support: no column 'x'"),
+        (["--kind", "a"], "--kind a: expected NAME=KIND, such as zip=category"),
+        (
+            ["--kind", "a=numbers"],
+            "column 'a': kind 'numbers'; kinds are number, boolean, category, date, text, ignore",
+        ),
+        (["--kind", "a=number", "--ignore", "a"], "column 'a' is both ignored and a number"),
+        (
+            ["--ignore", "a", "--model", "model.safetensors"],
+            "the model has its own columns, chosen when it was trained",
+        ),
+        (["--json", "first.csv"], "first.csv: is read by this command; write to another file"),
+        (["--json", "log.csv"], "log.csv: is read by this command; write to another file"),
+        (["--json", "new.csv"], "new.csv: --out and --json name the same file"),
+        (["--anomaly-value", "Bad"], "no row has 'state' = 'Bad'; values seen: 'good', 'bad' (did you mean 'bad'?)"),
+    ],
+)
+def test_mistakes(log, refusal, options, message):  # noqa: F811
+    assert message in refusal(*SCORE, "log.csv", "--out", "new.csv", *options)
+
+
+def test_a_hard_link_to_an_input_is_refused(log, refusal):  # noqa: F811
+    Path("same.json").hardlink_to("log.csv")
+    assert "same.json: is read by this command" in refusal(*SCORE, "log.csv", "--out", "s.csv", "--json", "same.json")
+
+
+def test_the_choice_travels_in_the_model(folder, oddshot):  # noqa: F811
+    code, out, _ = oddshot(
+        *(
+            "train",
+            "fleet/*.csv",
+            "--label",
+            "fault",
+            "--out",
+            "m.safetensors",
+            "--ignore",
+            "door",
+            "--method",
+            "eigen",
+        ),
+        *SMALL,
+    )
+    assert code == 0, out
+    assert "dropped door: ignored as asked" in out
+    encoding = load_model("m.safetensors").encoding
+    assert encoding is not None
+    assert encoding.dropped["door"] == "ignored as asked"
+
+
+def test_info_of_a_table(log, oddshot):  # noqa: F811
+    code, out, errors = oddshot("info", "log.csv", "--json", "info.json")
+    assert code == 0
+    assert errors == []
+    lines = {line.split()[0]: line for line in out.splitlines()[1:]}
+    assert "number: " in lines["price"]
+    assert "not used: a number that runs with the rows" in lines["id"]
+    assert "date: 2024-01-01 01:00:00 to 2024-01-02 09:10:00" in lines["seen"]
+    facts = json.loads(Path("info.json").read_text())
+    assert facts["columns"]["id"]["kind"] == "not used"
+    _, out, _ = oddshot("info", "first.csv", "--label", "state", "--kind", "a=category")
+    assert "a      category: 6 different values" in out
+    code, _, errors = oddshot("info", "log.csv", "--json", "log.csv")
+    assert (code, len(errors)) == (2, 1)
+
+
+def test_standard_input_and_compressed_files(log, oddshot, monkeypatch):  # noqa: F811
+    data = Path("log.csv").read_bytes()
+    Path("log.csv.gz").write_bytes(gzip.compress(data))
+    oddshot(*SCORE, "log.csv", "--out", "plain.csv")
+    oddshot(*SCORE, "log.csv.gz", "--out", "packed.csv")
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data)))
+    packed_files._standard_input.cache_clear()
+    code, _, _ = oddshot(*SCORE, "-", "--out", "piped.csv")
+    packed_files._standard_input.cache_clear()
+    assert code == 0
+    plain, packed, piped = (pd.read_csv(name) for name in ("plain.csv", "packed.csv", "piped.csv"))
+    assert (plain["score"] == packed["score"]).all()
+    assert (plain["score"] == piped["score"]).all()
+    assert set(piped["file"]) == {"-"}
