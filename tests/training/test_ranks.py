@@ -13,7 +13,15 @@ from oddshot.model.networks import drop
 from oddshot.training import Ranks, torchrun_ranks
 from tests.fleets import labels, numbers
 
-OPTIONS = ["--label=fault", "--epochs=12", "--units=16", "--support-normal=3", "--query-normal=5", "--query-anomaly=2"]
+OPTIONS = [
+    "--label=fault",
+    "--method=relative",
+    "--epochs=12",
+    "--units=16",
+    "--support-normal=3",
+    "--query-normal=5",
+    "--query-anomaly=2",
+]
 TWO = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
 
 
