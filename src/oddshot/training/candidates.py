@@ -51,8 +51,6 @@ class ComparedFleet:
     """Tasks with their folds, and the episodes of the held-out tasks on which candidates are compared.
 
     encoded: the tasks' rows by the fleet's encoding. final: indices of the tasks that the model is to learn from.
-    has_strangers: whether what a fold learns from has no rows in common with the tasks that it holds out; if not, a
-    network that sees the columns could know these rows by heart.
     """
 
     tasks: Sequence[Task]
@@ -62,7 +60,6 @@ class ComparedFleet:
     final: IntArray
     episodes: Sequence[ComparedEpisodes]
     sizes: EpisodeSizes
-    has_strangers: bool = True
 
     @property
     def can_train(self) -> bool:
@@ -166,7 +163,7 @@ def _training_plans(fleet: ComparedFleet, run: CandidateTraining) -> Iterator[Tr
     if not fleet.can_train:
         return
     n_episodes, n_replicas = episodes_per_epoch(fleet), len(fleet.folds) + 1
-    if n_tasks >= MIN_TASKS["eigen"] and fleet.sizes.support_anomaly > 0 and fleet.has_strangers:
+    if n_tasks >= MIN_TASKS["eigen"] and fleet.sizes.support_anomaly > 0:
         epochs = min(200, max(MAX_EIGEN_EPISODES // n_episodes, MIN_EPOCHS))
         yield TrainingPlan("eigen", Eigen, Eigen.config_type(), _config(run.limits, epochs, patience=30))
     work = n_episodes * n_replicas * width
@@ -176,10 +173,10 @@ def _training_plans(fleet: ComparedFleet, run: CandidateTraining) -> Iterator[Tr
     training = _config(run.limits, epochs, patience=6)
     if n_tasks >= MIN_TASKS["further"]:
         start = load_universal(str(run.device)).method
-        has_marks = fleet.has_strangers and n_tasks >= max(MIN_TASKS_OF_MARKS, width)
+        has_marks = n_tasks >= max(MIN_TASKS_OF_MARKS, width)
         config = start.config.with_marks() if has_marks else start.config
         yield TrainingPlan(f"{SHIPPED}, trained further", Relative, config, training, start)
-    if n_tasks >= MIN_TASKS["relative"] and fleet.has_strangers:
+    if n_tasks >= MIN_TASKS["relative"]:
         yield TrainingPlan("relative", Relative, RelativeConfig(), training)
 
 

@@ -46,11 +46,8 @@ def compared_fleet(
         folds = [Fold(np.arange(n_final), np.arange(n_final, n_tasks))]
     else:
         folds = make_folds(find_related(encoded), np.random.default_rng([seed, 0]))
-    has_strangers = len(folds[0].training) > 0
-    if not has_strangers and n_tasks > 1:
-        folds = make_folds(np.eye(n_tasks, dtype=bool), np.random.default_rng([seed, 0]))
     episodes = draw_compared(encoded, [fold.held_out for fold in folds], sizes, seed)
-    return ComparedFleet(tasks, encoding, encoded, folds, np.arange(n_final), episodes, sizes, has_strangers)
+    return ComparedFleet(tasks, encoding, encoded, folds, np.arange(n_final), episodes, sizes)
 
 
 def choose_model(fleet: ComparedFleet, run: CandidateTraining) -> Model:
@@ -85,8 +82,8 @@ def _warn_of_what_is_not_checked(fleet: ComparedFleet) -> None:
     n_tasks = len(np.unique(np.concatenate([drawn.tasks for drawn in fleet.episodes])))
     if len(fleet.encoded) == 1:
         text = "only one task: nothing can be learned from it that could be checked on another one"
-    elif not fleet.has_strangers:
-        text = "all tasks have rows in common: nothing can be checked on rows that were not learned from"
+    elif not fleet.can_train:
+        text = "all tasks have rows in common: nothing can be learned from them that could be checked on others"
     elif n_tasks < FEW_TASKS:
         text = f"candidates are compared on {n_tasks} task{'s' * (n_tasks > 1)} only: the comparison is rough"
     else:
