@@ -21,7 +21,7 @@ def test_draws_are_different_rows_of_the_right_label_in_the_units_of_the_file():
     for support, unlabelled, query in draw_episodes(data, 4, 30, [1]):
         assert (len(support), len(unlabelled), len(query)) == (6, 30, 30)
         rows = np.concatenate([support, query, unlabelled])
-        numbers = [int(np.flatnonzero((data.X == row).all(axis=1)).item()) for row in rows]
+        numbers = [int(np.flatnonzero((row == data.X).all(axis=1)).item()) for row in rows]
         assert len(set(numbers)) == len(numbers)
         assert data.y[numbers[:36]].tolist() == [0] * 5 + [1] + [0] * 25 + [1] * 5
     assert len(draw_episodes(data, 1, 10_000, [1])[0].unlabelled) == 120 - SIZES.normal - SIZES.anomaly

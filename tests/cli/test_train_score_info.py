@@ -16,9 +16,11 @@ from oddshot import FewShotDetector, load_model, load_universal, meta_train, rea
 from oddshot.cli import main
 from oddshot.methods.relative import RelativeConfig
 from oddshot.storage.model_file import to_bytes
+from oddshot.training import candidates
 from tests.fleets import SHORT, SIZES, labels, mixed, small_model
 
-SMALL = ["--epochs=2", "--units=16", "--support-normal=3", "--query-normal=5", "--query-anomaly=2", "--device=cpu"]
+EPISODES = ["--support-normal=3", "--query-normal=5", "--query-anomaly=2", "--device=cpu"]
+SMALL = ["--method=relative", "--epochs=2", "--units=16", *EPISODES]
 COMMAND = [sys.executable, "-m", "oddshot"]
 
 
@@ -112,7 +114,7 @@ def test_the_model_is_the_one_that_python_trains(folder, oddshot):
     tasks = read_tasks("fleet/*.csv", label="fault")
     config = SHORT.__class__(epochs=SHORT.epochs)
     assert Path("out.safetensors").read_bytes() == to_bytes(
-        meta_train(tasks, sizes=SIZES, training=config, units=16, device="cpu")
+        meta_train(tasks, method="relative", sizes=SIZES, training=config, units=16, device="cpu")
     )
 
 
@@ -478,3 +480,43 @@ def test_wrong_engines(refusal, options, message):
         pytest.importorskip("ray")
     line = refusal("score", "--support=support.csv", "--label=fault", "new.csv", "--out=scores.csv", *options)
     assert line == message
+
+
+@pytest.fixture
+def few_trees(monkeypatch):
+    """The forest is by far the slowest candidate."""
+    monkeypatch.setattr(candidates, "FOREST", candidates.ClassicalConfig("paper"))
+
+
+def test_by_default_candidates_are_compared_and_the_command_says_which_one_won(folder, oddshot, few_trees):
+    command = ("train", "fleet/*.csv", "--label", "fault", "--epochs=2", *EPISODES)
+    code, output, errors = oddshot(*command, "--out", "auto.safetensors", "--json", "auto.json")
+    assert (code, errors) == (0, [])
+    facts = json.loads(Path("auto.json").read_text())
+    model = load_model("auto.safetensors")
+    assert model.training == {name: facts[name] for name in model.training}
+    assert "AUC of the candidates on 6 held-out tasks, and lead over what ships:" in output
+    for title, figure in facts["candidates"].items():
+        assert f"{title} " in output
+        assert f"  {figure['auc']:.3f}" in output
+    assert f"chosen: {facts['chosen']} (" in output
+    info = oddshot("info", "auto.safetensors")[1]
+    assert f"chosen {facts['chosen']}" in info
+    assert f"candidate {facts['chosen']}: AUC {facts['validation_auc']:.3f}" in info
+
+
+def test_one_task_is_said_to_be_too_few(folder, oddshot, few_trees):
+    command = ("train", "fleet/machine0.csv", "--label", "fault", "--epochs=2", *EPISODES, "--out", "one.safetensors")
+    code, output, errors = oddshot(*command)
+    assert code == 0
+    assert "on 1 held-out task, and" in output
+    assert errors == [
+        "oddshot: note: only one task: nothing can be learned from it that could be checked on another one"
+    ]
+
+
+@pytest.mark.parametrize("option", ["--members=2", "--units=8"])
+def test_settings_of_a_method_need_its_name(refusal, option):
+    name = option.strip("-").split("=")[0]
+    found = refusal("train", "fleet/*.csv", "--label", "fault", *EPISODES, option, "--out", "x")
+    assert found == f"{name}: method 'auto' has no such setting; name a method, such as 'relative'"

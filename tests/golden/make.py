@@ -14,7 +14,7 @@ MODEL, SCORES = HERE / "format1.safetensors", HERE / "format1.json"
 
 
 def main():
-    model = meta_train(fleet(mixed), sizes=SIZES, training=SHORT, device="cpu", units=8)
+    model = meta_train(fleet(mixed), method="relative", sizes=SIZES, training=SHORT, device="cpu", units=8)
     model.save(MODEL)
     support, rows = mixed(100, 6), mixed(101, 12)
     detector = FewShotDetector(model).fit(support, labels(6))

@@ -16,7 +16,7 @@ LEARNED = ("relative", "eigen", "r2d2", "maml")
 
 
 def learn(**options):
-    settings = {} if "start" in options else {"units": 8}
+    settings = {"method": "relative"} | ({} if "start" in options else {"units": 8})
     return meta_train(fleet(), sizes=SIZES, training=SHORT, device="cpu", progress=False, **settings | options)
 
 

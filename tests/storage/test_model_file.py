@@ -371,7 +371,9 @@ def test_a_model_moves_between_devices(method, tmp_path):
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
 def test_a_model_trained_on_cuda_loads_on_the_cpu(tmp_path):
     tasks = fleet(mixed)
-    model = meta_train(tasks, sizes=SIZES, training=TrainingConfig(epochs=8), device="cuda", units=16)
+    model = meta_train(
+        tasks, method="relative", sizes=SIZES, training=TrainingConfig(epochs=8), device="cuda", units=16
+    )
     model.save(tmp_path / "model.safetensors")
     on_cpu = load_model(tmp_path / "model.safetensors")
     assert next(on_cpu.method.parameters()).device.type == "cpu"

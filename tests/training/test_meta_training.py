@@ -14,12 +14,15 @@ from oddshot.methods.ablations import WoNN, WoNNConfig
 from oddshot.methods.contract import LabelledRows
 from oddshot.methods.relative import RelativeConfig
 from oddshot.storage.model_file import DEFAULT_THRESHOLD, from_bytes, to_bytes
-from oddshot.training.meta_training import best_threshold, find_threshold, fit_encoding, usable_tasks
+from oddshot.training.meta_training import fit_encoding, usable_tasks
+from oddshot.training.thresholds import best_threshold, find_threshold
 from tests.fleets import SHORT, SIZES, fleet, labels, mixed, numbers
 
 
 def learn(tasks, **options):
-    return meta_train(tasks, **{"sizes": SIZES, "training": SHORT, "device": "cpu", "units": 8} | options)
+    return meta_train(
+        tasks, **{"sizes": SIZES, "training": SHORT, "device": "cpu", "units": 8, "method": "relative"} | options
+    )
 
 
 def poor(name="poor", n_normal=30, n_anomaly=2):

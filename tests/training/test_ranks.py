@@ -13,7 +13,8 @@ from oddshot.model.networks import drop
 from oddshot.training import Ranks, torchrun_ranks
 from tests.fleets import labels, numbers
 
-OPTIONS = ["--label=fault", "--epochs=12", "--units=16", "--support-normal=3", "--query-normal=5", "--query-anomaly=2"]
+EPISODES = ["--label=fault", "--support-normal=3", "--query-normal=5", "--query-anomaly=2"]
+OPTIONS = [*EPISODES, "--method=relative", "--epochs=12", "--units=16"]
 TWO = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
 
 
@@ -23,8 +24,8 @@ def train(tmp_path):
         columns = dict(zip("abc", numbers(t).T, strict=True))
         pd.DataFrame(columns | {"fault": labels()}).to_csv(tmp_path / f"machine{t}.csv", index=False)
 
-    def run(*options, launcher=()):
-        command = [sys.executable, *launcher, "-m", "oddshot", "train", *options, *OPTIONS, "--device=cpu", "--seed=1"]
+    def run(*options, launcher=(), settings=OPTIONS):
+        command = [sys.executable, *launcher, "-m", "oddshot", "train", *options, *settings, "--device=cpu", "--seed=1"]
         environment = os.environ | {"OMP_NUM_THREADS": "1"}
         return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300)
 
@@ -47,6 +48,17 @@ def test_two_processes_train_the_same_model_and_one_of_them_speaks(tmp_path, tra
         "one.safetensors",
         "two.safetensors",
     ]
+
+
+def test_two_processes_compare_candidates_as_one_does(tmp_path, train):
+    settings = [*EPISODES, "--support-anomaly=0", "--epochs=2"]
+    alone = train("machine*.csv", "--out=one.safetensors", settings=settings)
+    together = train("machine*.csv", "--out=two.safetensors", launcher=TWO, settings=settings)
+    assert (alone.returncode, together.returncode) == (0, 0), together.stderr
+    one, two = (load_model(tmp_path / f"{name}.safetensors").training for name in ("one", "two"))
+    assert two["chosen"] == one["chosen"]
+    trained = "the model that ships, trained further"
+    assert two["candidates"][trained]["auc"] == pytest.approx(one["candidates"][trained]["auc"], abs=1e-3)
 
 
 def test_a_mistake_is_one_line_whatever_the_number_of_processes(tmp_path, train):

@@ -28,7 +28,7 @@ FloatArray = NDArray[np.float64]
 
 
 class DrawnEpisode(NamedTuple):
-    """Rows of a table: labelled ones, normal first, [6, M], unlabelled ones [u, M] and queries, normal first, [30, M]."""
+    """Rows of a table: labelled ones, normal first, [6, M], unlabelled ones [u, M], queries, normal first, [30, M]."""
 
     support: FloatArray
     unlabelled: FloatArray

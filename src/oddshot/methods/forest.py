@@ -64,7 +64,9 @@ def with_forest(learned: Score, weight: float) -> Score:
         return learned
     context = learned.scored_context()
     n_normal = context.rows.shape[2] - context.n_anomaly - context.n_unlabelled
-    anomaly, normal, others = context.rows.flatten(0, 1).split([context.n_anomaly, n_normal, context.n_unlabelled], dim=1)
+    anomaly, normal, others = context.rows.flatten(0, 1).split(
+        [context.n_anomaly, n_normal, context.n_unlabelled], dim=1
+    )
     forest = grow_forest(anomaly, normal)
     distance = context.scores.clamp_min(0).sqrt()
     statistics = log_statistics(distance)

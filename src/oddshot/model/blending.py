@@ -8,7 +8,7 @@ MIN_LOG_SPREAD = 0.05  # where all rows are nearly alike
 
 
 def log_statistics(distance: Tensor) -> Tensor:
-    """Mean and standard deviation of the logarithms, in float64: [..., N] -> [..., 2]. Infinite distances are left out."""
+    """Mean and standard deviation of the logarithms of all that are finite, in float64: [..., N] -> [..., 2]."""
     logs, is_known = _log(distance), distance.isfinite()
     n = is_known.sum(-1).clamp_min(1)
     mean = torch.where(is_known, logs, 0.0).sum(-1) / n

@@ -63,7 +63,7 @@ class TreeLevel(NamedTuple):
 
 
 class GrowingRows(NamedTuple):
-    """Rows of P trees: values [P, N, M], labels [N] with 1 for anomalies, and the node [P, N] that each row has reached.
+    """Rows of P trees: values [P, N, M], labels [N] with 1 for anomalies, and the node [P, N] that each has reached.
 
     The last node, number S of a level with S nodes, is that of rows which take no part any more.
     """

@@ -37,9 +37,10 @@ MIN_TASKS_OF_MARKS = 20  # and as many tasks as there are attributes: each of th
 EPISODES_PER_EPOCH = {"folds": 32, "one fold": 96}  # of each replica, at least; every task is among them
 VALIDATION_EPISODES = 128  # of all folds together, at least
 BATCH_SIZE = 48
+FOREST = ClassicalConfig("modern")  # of 100 trees
 MAX_EIGEN_EPISODES = 20_000  # of each replica
 # Training of `relative` costs as much as it has episodes times columns; below MIN_EPOCHS it is not tried.
-MAX_RELATIVE_WORK = {"cpu": 120_000, "cuda": 5_000_000}
+MAX_RELATIVE_WORK = {"cpu": 120_000, "cuda": 4_800_000}
 MIN_EPOCHS = 5
 
 FloatArray = NDArray[np.float64]
@@ -71,7 +72,7 @@ class ComparedFleet:
 
 
 @dataclass(frozen=True)
-class RunSettings:
+class CandidateTraining:
     """How candidates are trained. limits: epochs and patience are at most these."""
 
     device: torch.device
@@ -103,7 +104,7 @@ class TrainingPlan:
     start: Method | None = None
 
 
-def make_contenders(fleet: ComparedFleet, run: RunSettings) -> Iterator[Contender]:
+def make_contenders(fleet: ComparedFleet, run: CandidateTraining) -> Iterator[Contender]:
     """All candidates that suit the fleet, the model that ships first."""
     with working_bar(f"comparing {SHIPPED}", enabled=run.progress):
         contender = _shipped(fleet, run)
@@ -116,7 +117,7 @@ def make_contenders(fleet: ComparedFleet, run: RunSettings) -> Iterator[Contende
         yield _trained(plan, fleet, run)
 
 
-def _shipped(fleet: ComparedFleet, run: RunSettings) -> Contender:
+def _shipped(fleet: ComparedFleet, run: CandidateTraining) -> Contender:
     """The model that ships, untouched: each episode has an encoding of its own."""
     model = load_universal(str(run.device))
     aucs = [own_encoding_aucs(model.method, fleet.tasks, drawn, run.device) for drawn in fleet.episodes]
@@ -133,7 +134,7 @@ def _simple_methods(fleet: ComparedFleet) -> Iterator[tuple[str, Method]]:
         if has_anomaly:
             yield "logistic regression", LR(width, ClassicalConfig())
     if has_anomaly:
-        yield "random forest", RF(width, ClassicalConfig("modern"))
+        yield "random forest", RF(width, FOREST)
 
 
 def _for_width(method: Method, n_attributes: int) -> Method:
@@ -142,7 +143,7 @@ def _for_width(method: Method, n_attributes: int) -> Method:
     return method
 
 
-def _untrained(title: str, method: Method, fleet: ComparedFleet, run: RunSettings) -> Contender:
+def _untrained(title: str, method: Method, fleet: ComparedFleet, run: CandidateTraining) -> Contender:
     """A method as it is, for tasks that are encoded alike."""
     method.to(run.device).eval()
     aucs = [encoded_aucs(method, fleet.of_fold(k).X, drawn, run.device) for k, drawn in enumerate(fleet.episodes)]
@@ -156,7 +157,7 @@ def _untrained(title: str, method: Method, fleet: ComparedFleet, run: RunSetting
     return Contender(title, np.concatenate(aucs), finish)
 
 
-def _training_plans(fleet: ComparedFleet, run: RunSettings) -> Iterator[TrainingPlan]:
+def _training_plans(fleet: ComparedFleet, run: CandidateTraining) -> Iterator[TrainingPlan]:
     """What is worth training on a fleet of this size."""
     n_tasks, width = len(fleet.encoded), fleet.encoding.n_attributes
     if not fleet.can_train:
@@ -189,7 +190,7 @@ def episodes_per_epoch(fleet: ComparedFleet) -> int:
     return max(EPISODES_PER_EPOCH["folds" if len(fleet.folds) > 1 else "one fold"], len(fleet.final))
 
 
-def _trained(plan: TrainingPlan, fleet: ComparedFleet, run: RunSettings) -> Contender:
+def _trained(plan: TrainingPlan, fleet: ComparedFleet, run: CandidateTraining) -> Contender:
     """Train a replica for each fold and one for all tasks, side by side, to the epoch at which the folds are best."""
     folds, n_folds, width = fleet.folds, len(fleet.folds), fleet.encoding.n_attributes
     task_sets = [fleet.of_fold(k) for k in range(n_folds)]

@@ -15,7 +15,7 @@ from oddshot.data.encoding import Encoding
 from oddshot.data.episodes.sampling import EpisodeSizes, TaskSet
 from oddshot.data.task import Task
 from oddshot.storage.model_file import Model
-from oddshot.training.candidates import ComparedFleet, Contender, RunSettings, make_contenders
+from oddshot.training.candidates import CandidateTraining, ComparedFleet, Contender, make_contenders
 from oddshot.training.comparison import draw_compared
 from oddshot.training.folds import Fold, find_related, make_folds
 
@@ -50,7 +50,7 @@ def compared_fleet(
     return ComparedFleet(tasks, encoding, encoded, folds, np.arange(n_final), episodes, sizes)
 
 
-def choose_model(fleet: ComparedFleet, run: RunSettings) -> Model:
+def choose_model(fleet: ComparedFleet, run: CandidateTraining) -> Model:
     """Compare all candidates on the same episodes of held-out tasks, and return the model of the best one."""
     _warn_of_what_is_not_checked(fleet)
     contenders = list(make_contenders(fleet, run))
@@ -88,12 +88,12 @@ def _warn_of_what_is_not_checked(fleet: ComparedFleet) -> None:
         text = f"candidates are compared on {n_tasks} task{'s' * (n_tasks > 1)} only: the comparison is rough"
     else:
         return
-    warnings.warn(text, stacklevel=4)
+    warnings.warn(text, stacklevel=5)
 
 
 def _facts(
     fleet: ComparedFleet,
-    run: RunSettings,
+    run: CandidateTraining,
     contenders: Sequence[Contender],
     figures: Sequence[Figure],
     chosen: Contender,

@@ -13,8 +13,8 @@ from oddshot.data.episodes.mixing import IntArray
 from oddshot.data.episodes.sampling import TaskSet
 
 MAX_FOLDS = 5
-MANY_TASKS = 100  # from here on one fold is enough, and the scales of columns hardly depend on the tasks held out
-MANY_TASKS_SHARE = 0.2  # of the tasks, that this fold holds out
+MANY_TASKS = 60  # from here on one fold is enough, and the scales of columns hardly depend on the tasks held out
+MANY_TASKS_SHARE, MIN_HELD_OUT = 0.2, 20  # of the tasks, that this fold holds out, and at least so many of them
 MIN_SHARED_ROWS = 0.1  # of the smaller task's rows, for two tasks to count as related
 MIN_DISTINCT_ROWS = 0.5  # of a task's rows; where more are alike, equal rows of two tasks tell nothing
 
@@ -33,8 +33,9 @@ def make_folds(related: NDArray[np.bool_], rng: np.random.Generator) -> list[Fol
     related: [T, T], also true on the diagonal. If there is no such fold, there is one that learns from nothing.
     """
     n_tasks = len(related)
-    n_folds = 1 if n_tasks >= MANY_TASKS else min(MAX_FOLDS, n_tasks)
-    size = round(MANY_TASKS_SHARE * n_tasks) if n_folds == 1 else -(-n_tasks // n_folds)
+    has_many = n_tasks >= MANY_TASKS
+    n_folds = 1 if has_many else min(MAX_FOLDS, n_tasks)
+    size = max(round(MANY_TASKS_SHARE * n_tasks), MIN_HELD_OUT) if has_many else -(-n_tasks // n_folds)
     left = rng.permutation(n_tasks).tolist()
     folds: list[Fold] = []
     while left and len(folds) < n_folds:

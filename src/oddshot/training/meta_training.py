@@ -21,7 +21,7 @@ from oddshot.model.device import resolve_device
 from oddshot.storage.model_file import Model
 from oddshot.training.algorithm import History, TrainingConfig, TrainingData, train
 from oddshot.training.batches import validation_episodes
-from oddshot.training.candidates import RunSettings
+from oddshot.training.candidates import CandidateTraining
 from oddshot.training.choosing import AUTO, choose_model, compared_fleet
 from oddshot.training.held_out import learn_decisions
 from oddshot.training.progress import training_bar
@@ -108,7 +108,7 @@ def meta_train(
     sizes, training, torch_device = sizes or EpisodeSizes(), training or TrainingConfig(), resolve_device(device)
     if method == AUTO and start is None:
         refuse_settings_of_methods(members, hyperparameters)
-        run = RunSettings(torch_device, seed, training, progress, ranks)
+        run = CandidateTraining(torch_device, seed, training, progress, ranks)
         return _choose(tasks, validation, encoding, sizes, run)
     method_type = find_method(method if start is None or method != AUTO else start.method.name)
     config = _make_config(method_type, hyperparameters, start)
@@ -146,7 +146,7 @@ def _choose(
     validation: Sequence[Task] | None,
     encoding: Encoding | None,
     sizes: EpisodeSizes,
-    run: RunSettings,
+    run: CandidateTraining,
 ) -> Model:
     """The best of several candidates on held-out tasks."""
     tasks = usable_tasks(tasks, sizes, stacklevel=5)

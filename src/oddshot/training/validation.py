@@ -38,7 +38,7 @@ class Validator:
 
     def _mean_auc(self) -> Tensor:
         auc = evaluate(self.method, self.support, self.query)[1].mean(-1)
-        return auc[: self.n_folds].mean().expand_as(auc) if self.n_folds else auc
+        return auc[: self.n_folds].mean().repeat(len(auc)) if self.n_folds else auc
 
 
 class EarlyStopping:

@@ -14,9 +14,17 @@ Cells = list[Any]
 def scaled(values: list[float], query: list[float | None]) -> Cells:
     mean = math.fsum(values) / len(values)
     deviation = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / len(values))
-    if min(values) == max(values):  # 1 above and -1 below, whatever the unit
-        return [0.0 if value is None else float((value > values[0]) - (value < values[0])) for value in query]
+    if min(values) == max(values):
+        return [0.0 if value is None else from_constant(value, values[0]) for value in query]
     return [0.0 if value is None else min(max((value - mean) / deviation, -1e9), 1e9) for value in query]
+
+
+def from_constant(value: float, constant: float) -> float:
+    """From -1 to 1, whatever the unit."""
+    if value == constant:
+        return 0.0
+    share = 1.0 if constant == 0 else min(abs((value - constant) / constant), 1.0)
+    return math.copysign(math.sqrt(share), value - constant)
 
 
 def seconds(moment: datetime.datetime | None) -> float | None:

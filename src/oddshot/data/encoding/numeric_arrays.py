@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from oddshot.data.encoding.kinds import ALL_MISSING
 from oddshot.data.encoding.numeric_column import NumericColumn
-from oddshot.data.encoding.scaling import compute_moments, sides, standardise
+from oddshot.data.encoding.scaling import compute_moments, deviation_from_constant, standardise
 from oddshot.data.tables.columns import MAX_MAGNITUDE, CellLocation
 from oddshot.data.tables.conversion import as_matrix
 from oddshot.errors import InputError
@@ -48,7 +48,7 @@ def encode_array(encoders: Sequence[NumericColumn], X: NDArray[Any]) -> NDArray[
     constant = np.array([encoder.constant for encoder in encoders], bool)
     if constant.any():
         beside = np.empty((len(X), int(constant.sum())), np.float32)
-        sides(np.asarray(X[:, constant], np.float64), mean[constant], beside)
+        deviation_from_constant(np.asarray(X[:, constant], np.float64), mean[constant], beside)
         scaled[:, constant] = beside
     if not has_indicator.any():
         return scaled

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from oddshot.data.encoding.column_encoder import AttributeArray, ColumnEncoder, FillRows
-from oddshot.data.encoding.scaling import ColumnMoments, compute_moments, sides, standardise
+from oddshot.data.encoding.scaling import ColumnMoments, compute_moments, deviation_from_constant, standardise
 from oddshot.data.encoding.validation import check_fields, is_bool, is_mean, is_scale
 from oddshot.data.tables.columns import (
     CellLocation,
@@ -37,7 +37,7 @@ _MIN_DIFFERENT_NUMBERS = 10  # fewer may be codes
 class NumericColumn(ColumnEncoder):
     """Numbers, or booleans as 0 and 1, minus the mean and divided by the standard deviation of the training rows.
 
-    constant: whether all training rows had the same number; others are then 1 above and -1 below it, whatever the unit.
+    constant: whether all training rows had the same number; others are then from -1 to 1, whatever the unit.
     notation: how numbers are written where they are text. tolerant: whether a few cells of text were among them, which
     are missing values. Files of earlier versions have none of these fields.
     """
@@ -87,7 +87,7 @@ class NumericColumn(ColumnEncoder):
 
         def fill(rows: slice, out: AttributeArray) -> None:
             if self.constant:
-                missing = sides(values[rows], self.mean, out[:, 0])
+                missing = deviation_from_constant(values[rows], self.mean, out[:, 0])
             else:
                 missing = standardise(values[rows], self.mean, self.scale, out[:, 0])
             if self.missing:

@@ -68,13 +68,17 @@ def _tiny_deviation(blocks: Sequence[NDArray[Any]], mean: FloatArray) -> FloatAr
     return deviation
 
 
-def sides(values: NDArray[Any], constant: Any, out: NDArray[np.float32]) -> NDArray[np.bool_]:
-    """Write 1 for values above a constant, -1 for those below and 0 otherwise, and return where they are missing.
+def deviation_from_constant(values: NDArray[Any], constant: Any, out: NDArray[np.float32]) -> NDArray[np.bool_]:
+    """Write by how much values deviate from a constant, from -1 to 1, and return where they are missing.
 
-    A column that was constant in the rows seen has no scale, and what it is worth must not depend on its unit.
+    A column that was constant in the rows seen has no scale, and what it is worth must not depend on its unit: written is
+    the root of the deviation's share of the constant, at most 1. Where the constant is 0, any other value is 1 or -1.
     """
     missing: NDArray[np.bool_] = np.isnan(values)
-    out[...] = np.sign(np.where(missing, constant, values) - constant)
+    deviation, size = np.where(missing, constant, values) - constant, np.abs(constant)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        share = np.minimum(np.abs(deviation) / size, 1.0)
+    out[...] = np.sign(deviation) * np.sqrt(np.where(deviation == 0, 0.0, share))
     return missing
 
 
