@@ -18,20 +18,36 @@ def test_only_seen_rows_get_their_own_scores(block, monkeypatch):
     seen, new = rows_of(0, 20), rows_of(1, 15)
     rows = np.concatenate([new, seen[[3, 3, 19, 0]]])
     scores = np.arange(len(rows), dtype=np.float64)
-    SeenRows.of(seen, -np.arange(1.0, 21)).replace_scores(rows, scores)
+    SeenRows.of(seen, -np.arange(1.0, 21), 8).replace_scores(rows, scores)
     np.testing.assert_array_equal(scores, [*range(15), -4, -4, -20, -1])
 
 
 def test_no_seen_rows_change_nothing():
     scores = np.ones(4)
-    SeenRows.of(np.empty((0, 3), np.float32), np.empty(0)).replace_scores(rows_of(1, 4), scores)
+    SeenRows.of(np.empty((0, 3), np.float32), np.empty(0), 0).replace_scores(rows_of(1, 4), scores)
     np.testing.assert_array_equal(scores, np.ones(4))
+
+
+def test_a_row_that_equals_a_labelled_one_is_that_row_only_where_equal_rows_are_rare():
+    labelled, unlabelled = rows_of(0, 4), rows_of(1, 40)
+    for n_twins, expected in ((0, [1, 2, 20]), (1, [1, 2, 20]), (3, [0, 0, 20])):
+        seen = np.concatenate([labelled, unlabelled])
+        seen[-n_twins - 1 : -1] = seen[-1]  # twins of each other
+        scores = np.zeros(3)
+        SeenRows.of(seen, np.arange(1.0, 45), 40).replace_scores(seen[[0, 1, 19]], scores)
+        np.testing.assert_array_equal(scores, expected)
+
+
+def test_of_a_labelled_and_an_equal_unlabelled_row_the_unlabelled_one_counts():
+    seen, scores = np.concatenate([rows_of(0, 3), rows_of(1, 97), rows_of(0, 1)]), np.zeros(1)
+    SeenRows.of(seen, np.arange(101.0), 98).replace_scores(seen[:1], scores)
+    assert scores == [100]
 
 
 def test_rows_of_one_hash_are_told_apart(monkeypatch):
     monkeypatch.setattr(seen_rows, "hash_rows", lambda rows: np.zeros(len(rows), np.uint64))
     seen, scores = rows_of(0, 1), np.zeros(2)
-    SeenRows.of(seen, np.array([5.0])).replace_scores(np.concatenate([rows_of(1, 1), seen]), scores)
+    SeenRows.of(seen, np.array([5.0]), 0).replace_scores(np.concatenate([rows_of(1, 1), seen]), scores)
     np.testing.assert_array_equal(scores, [0, 5])
 
 

@@ -114,29 +114,29 @@ def golden_scores():
 def test_without_marks_order_of_columns_and_of_rows_does_not_matter(u):
     method, support, query = build("relative", marks=0), random_rows(1), random_rows(2).joined()
     unlabelled = random_unlabelled(3, u)
-    scores = method.adapt(support, unlabelled)(query)
-    torch.testing.assert_close(method.adapt(support, unlabelled.flip(2))(query), scores)
-    flipped = method.adapt(LabelledRows(*(part.flip(-1) for part in support)), unlabelled.flip(-1))
+    scores = method.relate(support, unlabelled)(query)
+    torch.testing.assert_close(method.relate(support, unlabelled.flip(2))(query), scores)
+    flipped = method.relate(LabelledRows(*(part.flip(-1) for part in support)), unlabelled.flip(-1))
     torch.testing.assert_close(flipped(query.flip(-1)), scores)
     torch.testing.assert_close(
-        method.adapt(LabelledRows(*(part.flip(2) for part in support)), unlabelled)(query), scores
+        method.relate(LabelledRows(*(part.flip(2) for part in support)), unlabelled)(query), scores
     )
 
 
 @torch.no_grad()
 def test_a_columns_marks_tell_it_from_others():
     method, support, query = build("relative"), random_rows(1), random_rows(2).joined()
-    scores, turned = method.adapt(support)(query), LabelledRows(*(part.flip(-1) for part in support))
-    assert not torch.allclose(method.adapt(turned)(query.flip(-1)), scores, rtol=1e-2)
+    scores, turned = method.relate(support)(query), LabelledRows(*(part.flip(-1) for part in support))
+    assert not torch.allclose(method.relate(turned)(query.flip(-1)), scores, rtol=1e-2)
     method.marks.copy_(method.marks.flip(1))
-    torch.testing.assert_close(method.adapt(turned)(query.flip(-1)), scores)
+    torch.testing.assert_close(method.relate(turned)(query.flip(-1)), scores)
 
 
 @torch.no_grad()
 @pytest.mark.parametrize("M", [1, 4, 300])
 def test_without_marks_one_set_of_weights_scores_tables_of_any_width(M):
     method, support, query = build("relative", marks=0), random_rows(1, M=M), random_rows(2, M=M)
-    score = method.adapt(support)
+    score = method.relate(support)
     rows = (part[1, 2].numpy() for part in (*support, query.normal[:, :, :0], query.joined()))
     np.testing.assert_allclose(score(query.joined())[1, 2], loop_scores(method, 1, *rows), rtol=1e-6, atol=1e-9)
     low, high = score.span(support)
@@ -151,8 +151,8 @@ def test_padding_with_zeros_does_not_matter():
     def padded(rows):
         return torch.nn.functional.pad(rows, (0, 3))
 
-    wide = method.adapt(LabelledRows(*map(padded, support)))
-    torch.testing.assert_close(wide(padded(query)), method.adapt(support)(query))
+    wide = method.relate(LabelledRows(*map(padded, support)))
+    torch.testing.assert_close(wide(padded(query)), method.relate(support)(query))
 
 
 @pytest.mark.parametrize("step", range(8))
@@ -170,7 +170,7 @@ def test_of_four_training_steps_one_hides_the_anomalies_and_one_unlabels_every_o
     losses = []
     for t in range(3):
         part = None if unlabelled is None else unlabelled[:, t : t + 1]
-        score = method.adapt(pick(known, tasks=slice(t, t + 1)), part)
+        score = method.relate(pick(known, tasks=slice(t, t + 1)), part)
         losses.append(minus_smooth_auc(score, pick(asked, tasks=slice(t, t + 1))))
     torch.testing.assert_close(method.loss(*rehearsed), torch.cat(losses, dim=1).mean(1))
 
@@ -302,7 +302,16 @@ def test_of_many_labelled_rows_so_many_are_looked_at():
     chosen = [torch.linspace(0, n - 1, most).round().long() for n in (500, 90)]
     thinned = LabelledRows(normal[:, :, chosen[0]], anomaly[:, :, chosen[1]])
     assert len(set(chosen[1].tolist())) == most
-    torch.testing.assert_close(method.adapt(LabelledRows(normal, anomaly))(query), method.adapt(thinned)(query))
+    score = method.relate(LabelledRows(normal, anomaly))
+    torch.testing.assert_close(score(query), method.relate(thinned)(query))
+    context = score.scored_context()  # of all rows: those that are not looked at are scored as others are
+    assert (context.n_anomaly, context.scores.shape[2]) == (90, 590)
+    hidden = method.relate(thinned).scored_context().scores
+    torch.testing.assert_close(context.scores[:, :, chosen[1]], hidden[:, :, :most])
+    torch.testing.assert_close(context.scores[:, :, 90 + chosen[0]], hidden[:, :, most:])
+    others = [j for j in range(500) if j not in chosen[0].tolist()]
+    torch.testing.assert_close(context.scores[:, :, 90:][:, :, others], score(normal[:, :, others]))
+    torch.testing.assert_close(context.rows, torch.cat([anomaly, normal], dim=2))
 
 
 @torch.no_grad()
@@ -344,7 +353,7 @@ def test_what_goes_on_from_a_model_has_its_settings_and_marks():
 def test_context_rows_score_as_loops_that_hide_each_from_itself(u):
     method, support = build("relative", replicas=1, marks=0), random_rows(1, 1, 1)
     unlabelled = random_unlabelled(3, u, 1, 1) if u else None
-    score = method.adapt(support, unlabelled)
+    score = method.relate(support, unlabelled)
     context = score.scored_context()
     assert (context.n_anomaly, context.n_unlabelled, context.scores.shape) == (2, u, (1, 1, 7 + u))
     none = support.normal[0, 0, :0]

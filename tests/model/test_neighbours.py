@@ -1,15 +1,17 @@
+import math
+
 import numpy as np
 import pytest
 import torch
 
-from oddshot.model.neighbours import log_distance, neighbour_distance
+from oddshot.model.neighbours import MIN_SPREAD, column_spread, compress, mean_distance
 
 
 @pytest.mark.parametrize("k", [1, 3, 40])
 def test_distances_are_those_of_a_loop(k):
     rng = np.random.default_rng(0)
     x, reference = rng.normal(size=(2, 3, 5, 4)), rng.normal(size=(2, 3, 40, 4))
-    ours = neighbour_distance(torch.from_numpy(x), torch.from_numpy(reference), k)
+    ours = mean_distance(torch.from_numpy(x), torch.from_numpy(reference), k)
     for r, t, i in np.ndindex(2, 3, 5):
         distances = sorted(np.sqrt(np.mean((x[r, t, i] - row) ** 2)) for row in reference[r, t])
         np.testing.assert_allclose(ours[r, t, i], np.mean(distances[:k]), rtol=1e-6)
@@ -17,11 +19,17 @@ def test_distances_are_those_of_a_loop(k):
 
 def test_a_row_is_not_its_own_neighbour():
     rows = torch.tensor([[0.0], [1.0], [5.0]], dtype=torch.float64)
-    found = neighbour_distance(rows, rows, 1, torch.eye(3, dtype=torch.bool))
+    found = mean_distance(rows, rows, 1, torch.eye(3, dtype=torch.bool))
     np.testing.assert_allclose(found, [1, 1, 4])
-    np.testing.assert_allclose(neighbour_distance(rows, rows, 2, torch.eye(3, dtype=torch.bool)), [3, 2.5, 4.5])
+    np.testing.assert_allclose(mean_distance(rows, rows, 2, torch.eye(3, dtype=torch.bool)), [3, 2.5, 4.5])
+    assert float(mean_distance(rows[:1], rows[:1], 1, torch.ones(1, 1, dtype=torch.bool))) == math.inf
 
 
-def test_the_logarithm_of_no_distance_is_finite():
-    assert float(log_distance(torch.tensor(0.0))) == pytest.approx(np.log(1e-3))
-    assert float(log_distance(torch.tensor(2.0))) == pytest.approx(np.log(2.001))
+def test_large_values_become_logarithms():
+    x = torch.tensor([0.0, 0.01, -0.01, 1e4, -1e4], dtype=torch.float64)
+    np.testing.assert_allclose(compress(x), [0, 0.01, -0.01, math.log(2e4), -math.log(2e4)], rtol=1e-4)
+
+
+def test_the_spread_of_a_column_has_a_least_value():
+    rows = torch.tensor([[1.0, 5.0, 0.0], [3.0, 5.0, 0.01]], dtype=torch.float64)
+    np.testing.assert_allclose(column_spread(rows), [[1.0, MIN_SPREAD, MIN_SPREAD]])

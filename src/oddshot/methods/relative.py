@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from oddshot.methods.compiled import CompiledRelative
-from oddshot.methods.contract import LabelledRows, Method, Score, ScoredContext
+from oddshot.methods.contract import LabelledRows, Method, Score, ScoredContext, minus_smooth_auc
 from oddshot.methods.density import with_density
 from oddshot.methods.eigen import Eigen, EigenConfig
 from oddshot.methods.forest import ForestScore, with_forest
@@ -153,6 +153,10 @@ class Relative(Eigen):
         support = LabelledRows(*(part.clamp(-MAX_ABS_VALUE, MAX_ABS_VALUE) for part in support))
         describe = self.describer(_thinned(support), unlabelled)
         return RelativeScore(describe, self.solve(_described_support(describe), self.imagined), support)
+
+    def loss(self, support: LabelledRows, query: LabelledRows, unlabelled: Tensor | None = None) -> Tensor:
+        """Minus the mean smooth AUC of the score that is learned, [R]."""
+        return minus_smooth_auc(self.relate(support, unlabelled), query).mean(-1)
 
     def augment_episode(
         self, support: LabelledRows, query: LabelledRows, step: int

@@ -47,9 +47,9 @@ class Forest(NamedTuple):
 
     def out_of_fold(self, anomaly: Tensor, normal: Tensor) -> Tensor:
         """The mean share of anomalies over the trees that a row was left out of: [B, a, M], [B, n, M] -> [B, a + n]."""
-        is_left_out = left_out_rows(anomaly.shape[1], normal.shape[1], self.left.shape[1]).to(normal.device)
+        is_left_out = left_out_rows(anomaly, normal, self.left.shape[1]).mT
         shares = self.shares(torch.cat([anomaly, normal], dim=1))
-        return (shares * is_left_out.T).sum(-1) / is_left_out.sum(0)
+        return (shares * is_left_out).sum(-1) / is_left_out.sum(-1)
 
 
 class TreeLevel(NamedTuple):
@@ -73,10 +73,17 @@ class GrowingRows(NamedTuple):
     node: Tensor
 
 
-def left_out_rows(n_anomaly: int, n_normal: int, n_trees: int) -> Tensor:
-    """Which rows, anomalies first, each tree leaves out: [K, N]. Every label has about as many rows in each fold."""
-    fold = torch.cat([torch.arange(n_anomaly), torch.arange(n_normal).flip(0)]) % N_FOLDS
-    return fold == torch.arange(n_trees).unsqueeze(-1) % N_FOLDS
+def left_out_rows(anomaly: Tensor, normal: Tensor, n_trees: int) -> Tensor:
+    """Which rows, anomalies first, each tree leaves out: [B, a, M], [B, n, M] -> [B, K, a + n].
+
+    Each label has about as many rows in each fold; the order of the rows does not matter.
+    """
+    weights = torch.randn(normal.shape[2], generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    of_anomaly, of_normal = (
+        (rows.double() * weights.to(rows.device)).sum(-1).argsort(-1).argsort(-1) for rows in (anomaly, normal)
+    )
+    fold = torch.cat([of_anomaly, normal.shape[1] - 1 - of_normal], dim=1) % N_FOLDS
+    return fold.unsqueeze(1) == torch.arange(n_trees, device=fold.device).unsqueeze(-1) % N_FOLDS
 
 
 def grow_forest(anomaly: Tensor, normal: Tensor) -> Forest:
@@ -84,9 +91,9 @@ def grow_forest(anomaly: Tensor, normal: Tensor) -> Forest:
     rows = torch.cat([anomaly, normal], dim=1)
     B, N, M = rows.shape
     n_trees = min(TREES_PER_ANOMALY * anomaly.shape[1], MAX_TREES)
-    is_left_out = left_out_rows(anomaly.shape[1], normal.shape[1], n_trees).to(rows.device)
+    is_left_out = left_out_rows(anomaly, normal, n_trees)
     is_anomaly = (torch.arange(N, device=rows.device) < anomaly.shape[1]).to(rows.dtype)
-    growing = GrowingRows(rows.repeat_interleave(n_trees, 0), is_anomaly, is_left_out.long().repeat(B, 1))
+    growing = GrowingRows(rows.repeat_interleave(n_trees, 0), is_anomaly, is_left_out.long().flatten(0, 1))
     generator = torch.Generator().manual_seed(0)
     n_tried = max(1, math.isqrt(M))
     n_candidates = min(M, max(MAX_CANDIDATES, 4 * n_tried))
