@@ -101,9 +101,10 @@ def meta_train(
     ...     X[y, 0] += 5
     ...     return oddshot.Task(name, X, y * 1)
     >>> config = oddshot.TrainingConfig(epochs=2, batch_size=4)
-    >>> model = oddshot.meta_train([machine(f"m{k}") for k in range(6)], training=config, progress=False)
-    >>> model.training["chosen"]
-    'the model that ships'
+    >>> fleet = [machine(f"m{k}") for k in range(6)]
+    >>> model = oddshot.meta_train(fleet, method="relative", training=config, progress=False)
+    >>> model.method.name
+    'relative'
     """
     sizes, training, torch_device = sizes or EpisodeSizes(), training or TrainingConfig(), resolve_device(device)
     if method == AUTO and start is None:
