@@ -13,8 +13,11 @@ Cells = list[Any]
 
 def scaled(values: list[float], query: list[float | None]) -> Cells:
     mean = math.fsum(values) / len(values)
-    deviation = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / len(values))
-    if min(values) == max(values):  # 1 above and -1 below, whatever the unit
+    largest = max(abs(value - mean) for value in values) or 1.0  # squares of tiny numbers would vanish
+    deviation = largest * math.sqrt(math.fsum(((value - mean) / largest) ** 2 for value in values) / len(values))
+    if len(values) == 1:
+        deviation = 1.0
+    elif min(values) == max(values):  # 1 above and -1 below, whatever the unit
         return [0.0 if value is None else float((value > values[0]) - (value < values[0])) for value in query]
     return [0.0 if value is None else min(max((value - mean) / deviation, -1e9), 1e9) for value in query]
 

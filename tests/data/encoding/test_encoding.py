@@ -176,6 +176,10 @@ def test_the_unit_of_a_constant_column_does_not_matter() -> None:
             np.testing.assert_array_equal(Encoding.fit([X]).transform(query)[:, 0], [0, 1, -1, 0])
 
 
+def test_a_single_row_is_not_constant() -> None:
+    np.testing.assert_array_equal(Encoding.fit([np.array([[2.0]])]).transform(np.array([[5.0], [2.0]])), [[3], [0]])
+
+
 @pytest.mark.parametrize("factor", [1e-200, 1e-250, 1e-300])
 def test_tiny_numbers_do_not_underflow(factor: float) -> None:
     X = np.random.default_rng(0).normal(size=(50, 3))

@@ -5,7 +5,7 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, asdict, dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -194,8 +194,14 @@ def recognise_kind(columns: Sequence[Any]) -> ColumnKind:
     return next((kind for kind in candidates if all_text_parses(texts, kind.parser)), CATEGORY)
 
 
+def encoder_to_dict(encoder: ColumnEncoder) -> dict[str, Any]:
+    """Return the fields of an encoder in types that JSON has, without those that have their default."""
+    defaults = {field.name: field.default for field in fields(encoder) if field.default is not MISSING}
+    return {name: value for name, value in asdict(encoder).items() if name not in defaults or value != defaults[name]}
+
+
 def encoder_from_dict(data: object) -> ColumnEncoder:
-    """Rebuild an encoder from the untrusted JSON form of dataclasses.asdict."""
+    """Rebuild an encoder from the untrusted JSON form of encoder_to_dict."""
     kind = data.get("kind") if isinstance(data, dict) else None
     if not isinstance(data, dict) or not isinstance(kind, str) or kind not in KINDS:
         raise InputError(f"encoding: {str(data)[:60]!r} is not an encoder")

@@ -21,7 +21,7 @@ class ColumnMoments:
     """Statistics of M columns over the rows of all tasks, each [M].
 
     A constant column has scale 1, a column without values mean 0. n_present, n_missing: rows with and without a value.
-    is_constant: whether all values are the same, so that nothing tells what is far from them.
+    is_constant: whether several values are all the same, so that nothing tells what is far from them.
     """
 
     mean: FloatArray
@@ -55,7 +55,8 @@ def compute_moments(blocks: Sequence[NDArray[Any]]) -> ColumnMoments:
             [np.asarray(block)[:, underflows] for block in blocks], mean[underflows]
         )
     scale = np.where((low < high) & (deviation > 0), deviation, 1.0)
-    return ColumnMoments(mean, scale, low == high, n_present, sum(len(block) for block in blocks) - n_present)
+    is_constant = (low == high) & (n_present > 1)
+    return ColumnMoments(mean, scale, is_constant, n_present, sum(len(block) for block in blocks) - n_present)
 
 
 def _tiny_deviation(blocks: Sequence[NDArray[Any]], mean: FloatArray) -> FloatArray:
