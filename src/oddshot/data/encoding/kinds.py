@@ -36,7 +36,7 @@ from oddshot.data.tables.columns import (
     read_numbers,
 )
 from oddshot.data.tables.written_dates import DateOrder, detect_dates
-from oddshot.data.tables.written_numbers import detect_notation
+from oddshot.data.tables.written_numbers import PLAIN, detect_notation
 from oddshot.errors import InputError
 
 ALL_MISSING = "all values missing"
@@ -185,6 +185,8 @@ def recognise_kind(columns: Sequence[Any]) -> ColumnKind:
     texts = distinct_texts(columns)
     if stored_kinds == {"boolean"}:
         return BOOLEAN if all_text_parses(texts, parsing.parse_booleans) else CATEGORY
+    if stored_kinds and len(texts) and not _is_written_as_stored(texts, stored_kinds):
+        return CATEGORY
     if stored_kinds:
         candidates = [kind for kind in KINDS.values() if stored_kinds <= set(kind.arrow_kinds)]
     else:
@@ -212,6 +214,17 @@ def encoder_from_dict(data: object) -> ColumnEncoder:
         raise InputError(f"encoding of column {str(data.get('name'))[:60]!r}: wrong fields for a {kind}")
     values: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in data.items()}
     return encoder(**values)
+
+
+def _is_written_as_stored(texts: Any, stored_kinds: set[ArrowKind]) -> bool:
+    """Return whether text is written as programs write the numbers or dates that other tables store.
+
+    Those tables may be read again as text, where 1.5 and 1,5 or 2024-12-31 and 31.12.2024 would not go together.
+    """
+    if stored_kinds == {"number"}:
+        notation = detect_notation(texts)
+        return notation is not None and notation[:2] == PLAIN[:2]
+    return stored_kinds != {"date"} or all_text_parses(texts, parsing.parse_timestamps)
 
 
 def _can_be_boolean(column: Any) -> bool:
