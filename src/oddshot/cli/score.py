@@ -80,12 +80,12 @@ def score(
     loaded = load_universal(device) if model is None else load_model(model, device)
     X, y = read_support(support, label=label, anomaly_value=anomaly_value)
     encoding = find_encoding(loaded, X, y, choice, _context(paths[0]) if loaded.encoding is None else ())
-    if not quiet:
-        typer.echo("\n".join(encoding.describe()))
     detector = FewShotDetector(loaded, false_positive_rate, encoding if loaded.encoding is None else None)
     detector.fit(X, y)
     with scoring_bar() as on_rows:
         counts = score_files(detector.task_, paths, out, on_rows, score_on_engine)
+    if not quiet:
+        typer.echo("\n".join(encoding.describe()))
     typer.echo(f"{counts.rows:,} rows scored, {counts.anomalies:,} anomalies (score above {detector.threshold_:.4g})")
     typer.echo(f"written: {out}")
     figures = {

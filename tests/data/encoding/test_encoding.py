@@ -119,6 +119,8 @@ NASTY = ["", "NA", "1", "1.0", "007", " 2 ", "+1", "1e5", "100000", "-0.0", "1e1
 NASTY += ["2024-01-31", "2024-02-30", "2024-01-31 12:30", "2024-01-31T12:30:00.5Z", "2024-01-31 12:30+01:00", "12:30"]
 NASTY += ["a,b", 'q"q', "new\nline", " pad ", "é", "12345678901234567890x", "None", "a;b", "1,5", "12:30:15"]
 
+NASTY += ["5 mm", "6 mm", "$5", "$1,234.5", "1.234,5", "1,234", "-", "31.12.2024", "1/2/2024", "12/31/24", "no", "12 %"]
+
 
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data(), st.integers(1, 4))
@@ -174,6 +176,14 @@ def test_the_unit_of_a_constant_column_does_not_matter() -> None:
         rows = np.array([[0.0, 5.0], [1.0, 5.0], [-2.0, 5.0], [np.nan, 5.0]]) * unit
         for X, query in ((flags, rows), ({"f": flags[:, 0]}, {"f": rows[:, 0]})):
             np.testing.assert_array_equal(Encoding.fit([X]).transform(query)[:, 0], [0, 1, -1, 0])
+
+
+def test_deviations_from_a_constant_keep_their_size() -> None:
+    for constant in (2.0, -2e-5, 2e9):
+        for rows in ([[constant]], [[constant]] * 3):
+            query = constant * np.array([[1.0], [1.25], [0.75], [5.0], [-9.0]])
+            expected = np.array([[0], [0.5], [-0.5], [1], [-1]]) * np.sign(constant)
+            np.testing.assert_allclose(Encoding.fit([np.array(rows)]).transform(query), expected, rtol=1e-6)
 
 
 @pytest.mark.parametrize("factor", [1e-200, 1e-250, 1e-300])

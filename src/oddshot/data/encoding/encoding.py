@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from oddshot.data.encoding.choice import ColumnChoice
 from oddshot.data.encoding.column_encoder import ColumnEncoder
 from oddshot.data.encoding.date_column import NOTHING_RECURS
-from oddshot.data.encoding.kinds import KINDS, encoder_from_dict, fit_column
+from oddshot.data.encoding.kinds import KINDS, encoder_from_dict, encoder_to_dict, fit_column
 from oddshot.data.encoding.numeric_arrays import (
     check_magnitudes,
     check_width,
@@ -132,7 +132,7 @@ class Encoding:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything in types that JSON has."""
-        encoders = [asdict(encoder) for encoder in self.encoders]
+        encoders = [encoder_to_dict(encoder) for encoder in self.encoders]
         return {"columns": list(self.columns), "encoders": encoders, "dropped": dict(self.dropped)}
 
     @classmethod

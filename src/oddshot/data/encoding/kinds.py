@@ -5,7 +5,7 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, asdict, dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -36,7 +36,7 @@ from oddshot.data.tables.columns import (
     read_numbers,
 )
 from oddshot.data.tables.written_dates import DateOrder, detect_dates
-from oddshot.data.tables.written_numbers import detect_notation
+from oddshot.data.tables.written_numbers import PLAIN, detect_notation
 from oddshot.errors import InputError
 
 ALL_MISSING = "all values missing"
@@ -185,6 +185,8 @@ def recognise_kind(columns: Sequence[Any]) -> ColumnKind:
     texts = distinct_texts(columns)
     if stored_kinds == {"boolean"}:
         return BOOLEAN if all_text_parses(texts, parsing.parse_booleans) else CATEGORY
+    if stored_kinds and len(texts) and not _is_written_as_stored(texts, stored_kinds):
+        return CATEGORY
     if stored_kinds:
         candidates = [kind for kind in KINDS.values() if stored_kinds <= set(kind.arrow_kinds)]
     else:
@@ -194,8 +196,14 @@ def recognise_kind(columns: Sequence[Any]) -> ColumnKind:
     return next((kind for kind in candidates if all_text_parses(texts, kind.parser)), CATEGORY)
 
 
+def encoder_to_dict(encoder: ColumnEncoder) -> dict[str, Any]:
+    """Return the fields of an encoder in types that JSON has, without those that have their default."""
+    defaults = {field.name: field.default for field in fields(encoder) if field.default is not MISSING}
+    return {name: value for name, value in asdict(encoder).items() if name not in defaults or value != defaults[name]}
+
+
 def encoder_from_dict(data: object) -> ColumnEncoder:
-    """Rebuild an encoder from the untrusted JSON form of dataclasses.asdict."""
+    """Rebuild an encoder from the untrusted JSON form of encoder_to_dict."""
     kind = data.get("kind") if isinstance(data, dict) else None
     if not isinstance(data, dict) or not isinstance(kind, str) or kind not in KINDS:
         raise InputError(f"encoding: {str(data)[:60]!r} is not an encoder")
@@ -206,6 +214,17 @@ def encoder_from_dict(data: object) -> ColumnEncoder:
         raise InputError(f"encoding of column {str(data.get('name'))[:60]!r}: wrong fields for a {kind}")
     values: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in data.items()}
     return encoder(**values)
+
+
+def _is_written_as_stored(texts: Any, stored_kinds: set[ArrowKind]) -> bool:
+    """Return whether text is written as programs write the numbers or dates that other tables store.
+
+    Those tables may be read again as text, where 1.5 and 1,5 or 2024-12-31 and 31.12.2024 would not go together.
+    """
+    if stored_kinds == {"number"}:
+        notation = detect_notation(texts)
+        return notation is not None and notation[:2] == PLAIN[:2]
+    return stored_kinds != {"date"} or all_text_parses(texts, parsing.parse_timestamps)
 
 
 def _can_be_boolean(column: Any) -> bool:

@@ -71,7 +71,7 @@ def _tiny_deviation(blocks: Sequence[NDArray[Any]], mean: FloatArray) -> FloatAr
 def deviation_from_constant(values: NDArray[Any], constant: Any, out: NDArray[np.float32]) -> NDArray[np.bool_]:
     """Write by how much values deviate from a constant, from -1 to 1, and return where they are missing.
 
-    A column that was constant in the rows seen has no scale, and what it is worth must not depend on its unit: written is
+    A column that was constant in the rows seen has no scale, and what it is worth must not depend on its unit: it is
     the root of the deviation's share of the constant, at most 1. Where the constant is 0, any other value is 1 or -1.
     """
     missing: NDArray[np.bool_] = np.isnan(values)

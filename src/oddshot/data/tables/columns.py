@@ -194,7 +194,7 @@ def has_values(column: Any) -> bool:
         return False
     values = distinct_values(column)[1] if arrow_kind(column) == "text" else column
     if arrow_kind(values) == "text":
-        return bool(parsing.clean_text(values).null_count < len(values))
+        return bool(parsing.clean_text(values, parsing.MISSING_AMONG_NUMBERS).null_count < len(values))
     return not bool(pc.all(pc.is_null(values, nan_is_null=True)).as_py())
 
 

@@ -82,6 +82,8 @@ def parse_written_dates(text: Any, order: DateOrder) -> Any:
         return parsing.parse_timestamps(text)
     if order in ("seconds", "milliseconds"):
         return epoch_timestamps(parsing.parse_numbers(text), order)
+    if parsing.clean_text(text, parsing.MISSING_AMONG_NUMBERS).null_count == len(text):
+        return pa.nulls(len(text), pa.timestamp("us", "UTC"))
     fields = _split(text)
     if (
         fields is None

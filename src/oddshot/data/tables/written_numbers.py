@@ -94,7 +94,8 @@ def parse_written_numbers(text: Any, notation: Notation) -> Any:
     if parts is None:
         raise pa.ArrowInvalid("not a number")
     for name, unit in (("before", notation.before), ("after", notation.after)):
-        if not pc.all(pc.is_in(pc.fill_null(parts[name], ""), pa.array(["", unit], parts[name].type))).as_py():
+        units = pa.array(["", unit], parts[name].type)
+        if not pc.all(pc.is_in(pc.fill_null(parts[name], ""), units), min_count=0).as_py():
             raise pa.ArrowInvalid("another unit")
     digits, pattern = parts["digits"], _DIGITS_BY_SEPARATORS[notation.decimal, notation.thousands]
     if not pc.all(pc.match_substring_regex(digits, pattern), min_count=0).as_py():
