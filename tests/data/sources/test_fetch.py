@@ -148,7 +148,11 @@ class TestLandmine:
         assert loaded.task_names == ("task 0", "task 1")
         assert "Landmine: 2 tasks here, 29 in the paper" in loaded.notes
 
-    @pytest.mark.parametrize("archive", [zipped({"LandmineData.mat": b"other"}), zipped({"a": b""}), b"<html>moved"])
+    @pytest.mark.parametrize(
+        "archive",
+        [zipped({"LandmineData.mat": b"other"}), zipped({"a": b""}), b"<html>moved"],
+        ids=["another file", "empty", "page"],  # an archive holds the time, which would be another in each process
+    )
     def test_what_is_not_the_archive_is_removed(self, archive, tmp_path):
         with serving({"LandmineData.zip": archive}) as server:
             card = served(CARDS["landmine"], server.url, archive, sha256=self.DIGEST)
