@@ -26,7 +26,6 @@ from tests import references
 from tests.fleets import SHORT, SIZES, fleet, labels, mixed, numbers, small_model
 
 EXPECTED_FAILURES = {
-    "check_classifiers_train": "predict keeps a rate of false alarms; it does not maximise accuracy",
     "check_classifiers_classes": "labels are numbers: which of two texts is the anomaly must not be guessed",
 }
 ROUNDING = {"check_methods_subset_invariance": "scores are of float32 networks: alike within 1e-4, not within 1e-7"}

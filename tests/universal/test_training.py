@@ -117,7 +117,7 @@ def test_the_model_that_ships_fits_tables_of_any_width():
 def test_the_loss_weighs_queries_and_unlabelled_rows_that_are_hidden_from_themselves(share):
     model = train_universal(UniversalConfig(steps=0, tasks=8), SMALL)
     episodes = Prior(6, torch.Generator().manual_seed(3)).episodes(5, 4, 1, 30, 6, 4)
-    score = model.adapt(episodes.support, episodes.unlabelled)
+    score = model.relate(episodes.support, episodes.unlabelled)
 
     def smooth_auc(normal, anomaly):
         return np.mean([1 / (1 + np.exp(float(n - a))) for n in normal for a in anomaly])

@@ -35,6 +35,7 @@ from oddshot.methods.contract import LabelledRows, Score
 from oddshot.storage.model_file import Model
 
 MAX_UNLABELLED = 1000  # rows that a task is adapted with
+MIN_ROWS_OF_THRESHOLD = 3  # normal and unlabelled; with fewer, a false-positive rate is exceeded (results/field)
 
 EncodedRows = NDArray[np.float32]
 FloatArray = NDArray[np.float64]
@@ -134,11 +135,25 @@ class AdaptedTask:
     @property
     def notice(self) -> str:
         """What a person should know of this task, or nothing."""
+        return "; ".join(part for part in (self._familiarity_notice(), self._threshold_notice()) if part)
+
+    def _familiarity_notice(self) -> str:
         if self.familiarity is None or self.familiarity.share >= WARNING_SHARE:
             return ""
         return (
             f"the model knows no such task: the support lies {self.familiarity.distance:.1f} times as far from the "
             "training tasks as is usual for new ones; its scores may tell little"
+        )
+
+    def _threshold_notice(self) -> str:
+        """Where rows are too few for a threshold, how many would do."""
+        n = int((self.labels == NORMAL).sum()) + self.score.scored_context().n_unlabelled
+        if self.model.calibration is None or n >= MIN_ROWS_OF_THRESHOLD:
+            return ""
+        rows = f"{n} normal rows are" if n > 1 else "one normal row is"
+        return (
+            f"{rows} too few for a threshold, so that more normal rows than intended may be flagged: label "
+            f"{MIN_ROWS_OF_THRESHOLD - n} more, or add unlabelled rows"
         )
 
     def encode(self, X: Any, where: str, first_row: int = 1) -> EncodedRows:
