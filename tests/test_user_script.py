@@ -20,17 +20,22 @@ def main() -> None:
 """
 
 
-def test_mypy_finds_nothing(tmp_path: Path) -> None:
-    (tmp_path / "script.py").write_text(SCRIPT)
-    source = Path(oddshot.__file__).parents[1]
+def own_errors(folder: Path, script: str) -> list[str]:
+    """What mypy --strict says of the script itself; of the package it says nothing where that is installed."""
+    (folder / "script.py").write_text(script)
     done = subprocess.run(
         [sys.executable, "-m", "mypy", "--strict", "--no-incremental", "script.py"],
-        cwd=tmp_path,
-        env={"MYPYPATH": str(source), "PATH": ""},
+        cwd=folder,
+        env={"MYPYPATH": str(Path(oddshot.__file__).parents[1]), "PATH": ""},
         capture_output=True,
         text=True,
         check=False,
     )
-    own = [line for line in done.stdout.splitlines() if line.startswith("script.py")]
-    assert own == [], done.stdout
+    return [line for line in done.stdout.splitlines() if line.startswith("script.py")]
+
+
+def test_mypy_finds_nothing_but_mistakes(tmp_path: Path) -> None:
+    assert own_errors(tmp_path, SCRIPT) == []
+    (mistake,) = own_errors(tmp_path, SCRIPT.replace("seed=0", "seed='x'"))
+    assert "incompatible type" in mistake
     assert (Path(oddshot.__file__).parent / "py.typed").exists()

@@ -30,6 +30,7 @@ from oddshot.data.tables.written_numbers import (
 
 _MIN_ROWS = 20
 _MIN_NUMBER_SHARE = 0.95  # of the cells; the others are typing errors, or words such as "error"
+_N_PROBED_TEXTS, _MIN_PROBED_SHARE = 1000, 0.5
 _MIN_DIFFERENT_NUMBERS = 10  # fewer may be codes
 
 
@@ -116,7 +117,11 @@ def fit_mostly_numbers(columns: Sequence[Any], locations: Sequence[CellLocation]
     """Fit the encoder of a column of text that nearly always holds numbers, else None; other cells are missing."""
     if any(arrow_kind(column) != "text" for column in columns):
         return None
-    notation = detect_main_notation(distinct_texts(columns))
+    texts = distinct_texts(columns)
+    probed = detect_main_notation(texts[:_N_PROBED_TEXTS])  # mostly settles that it is other text
+    if probed is None or find_numbers(texts[:_N_PROBED_TEXTS], probed).mean() < _MIN_PROBED_SHARE:
+        return None
+    notation = detect_main_notation(texts)
     if notation is None:
         return None
     n_rows = n_numbers = n_different = 0

@@ -20,6 +20,7 @@ from oddshot.errors import InputError
 
 _BLOCK_BYTES = 1 << 20  # parsed at once: what a core keeps in its cache
 _N_PROBED_CELLS = 100
+_N_THREADS = min(os.cpu_count() or 1, 8)  # whatever OMP_NUM_THREADS says, which limits pyarrow.cpu_count() too
 _MAX_QUEUED_BLOCKS = 6  # besides one for each thread
 
 
@@ -72,10 +73,10 @@ def read_csv_blocks(path: Path, dialect: CsvDialect, types: Mapping[str, Any]) -
         return
     options = _arrow_options(dialect, types, is_block=True)
     pending: deque[Future[Any]] = deque()
-    with ThreadPoolExecutor(pa.cpu_count()) as pool:
+    with ThreadPoolExecutor(_N_THREADS) as pool:
         for block in _split_into_blocks(path, dialect):
             pending.append(pool.submit(pyarrow.csv.read_csv, pa.BufferReader(block), **options))
-            if len(pending) > pa.cpu_count() + _MAX_QUEUED_BLOCKS:
+            if len(pending) > _N_THREADS + _MAX_QUEUED_BLOCKS:
                 yield pending.popleft().result()
         while pending:
             yield pending.popleft().result()
