@@ -8,6 +8,7 @@ from oddshot.methods.contract import LabelledRows
 from oddshot.methods.density import DensityScore
 from oddshot.methods.relative import RelativeScore
 from tests.methods.samples import build, random_rows
+from tests.model.test_blending import spread_of
 
 
 def adapted(n_normal=5, n_unlabelled=30, seed=1, tasks=2):
@@ -20,9 +21,9 @@ def adapted(n_normal=5, n_unlabelled=30, seed=1, tasks=2):
 
 def standardised(values, known):
     """By those of the background that are known."""
-    finite = np.array([value for value in known if np.isfinite(value)] or [0.0])
-    spread = max(finite.std(), 0.05)
-    return np.array([(value - finite.mean()) / spread if np.isfinite(value) else 0.0 for value in values])
+    finite = [value for value in known if np.isfinite(value)]
+    mean = np.mean(finite) if finite else 0.0
+    return np.array([(value - mean) / spread_of(finite) if np.isfinite(value) else 0.0 for value in values])
 
 
 def naive(learned, context, n_normal, query, query_scores):

@@ -9,6 +9,7 @@ from oddshot.methods.forest import ForestScore
 from oddshot.methods.relative import RelativeScore
 from oddshot.model.forest import grow_forest, left_out_rows
 from tests.methods.samples import build, pick, random_rows
+from tests.model.test_blending import spread_of
 from tests.model.test_forest import follow
 
 
@@ -25,7 +26,7 @@ def test_scores_are_those_of_a_loop(n_normal, n_anomaly, u):
         anomaly, normal = support.anomaly[r, t].unsqueeze(0), support.normal[r, t].unsqueeze(0)
         forest, left_out = grow_forest(anomaly, normal), left_out_rows(anomaly, normal, 64 * min(n_anomaly, 2))[0]
         logs = np.log(np.sqrt(context.scores[r, t].numpy()) + 1e-3)
-        mean, spread = logs.mean(), max(logs.std(), 0.05)
+        mean, spread = logs.mean(), spread_of(logs)
 
         def expected(row, a, trees, forest=forest, mean=mean, spread=spread):
             shares = [follow(forest, 0, k, row) for k in trees]

@@ -4,16 +4,20 @@ import torch
 from torch import Tensor
 
 MIN_DISTANCE = 1e-3  # added before the logarithm
-MIN_LOG_SPREAD = 0.05  # where all rows are nearly alike
+# What is known of the standard deviation of the logarithms before any row: as much as so many rows tell.
+PRIOR_ROWS, PRIOR_SPREAD = 20, 0.35
 
 
 def log_statistics(distance: Tensor) -> Tensor:
-    """Mean and standard deviation of the logarithms of all that are finite, in float64: [..., N] -> [..., 2]."""
+    """Mean and standard deviation of the logarithms of all that are finite, in float64: [..., N] -> [..., 2].
+
+    Few rows hardly tell the standard deviation: it is shrunk towards a usual value.
+    """
     logs, is_known = _log(distance), distance.isfinite()
-    n = is_known.sum(-1).clamp_min(1)
-    mean = torch.where(is_known, logs, 0.0).sum(-1) / n
-    variance = torch.where(is_known, logs - mean.unsqueeze(-1), 0.0).square().sum(-1) / n
-    return torch.stack([mean, variance.sqrt().clamp_min(MIN_LOG_SPREAD)], dim=-1)
+    n = is_known.sum(-1)
+    mean = torch.where(is_known, logs, 0.0).sum(-1) / n.clamp_min(1)
+    squares = torch.where(is_known, logs - mean.unsqueeze(-1), 0.0).square().sum(-1)
+    return torch.stack([mean, ((squares + PRIOR_ROWS * PRIOR_SPREAD**2) / (n + PRIOR_ROWS)).sqrt()], dim=-1)
 
 
 def standardised_log(distance: Tensor, statistics: Tensor) -> Tensor:
