@@ -129,7 +129,7 @@ def test_suggestions_are_different_rows_of_which_it_is_unsure(model):
             detector.suggest(X, n)
 
 
-@pytest.mark.parametrize("method", ["eigen"])
+@pytest.mark.parametrize("method", ["eigen", "relative"])
 def test_scores_are_squared_distances_from_the_centre_in_the_projected_space(method):
     detector, X = FewShotDetector(small_model(method)).fit(numbers(9)[:10], labels(10)), numbers(8)
     projected = detector.task_.project(detector.encoding_.transform(X))

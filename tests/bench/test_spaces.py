@@ -22,8 +22,7 @@ def spaces(n=12, seed=0):
 def test_the_squared_projection_is_the_score_and_linear_in_the_embedding(name):
     generator = torch.Generator().manual_seed(0)
     method_type = find_method(name)
-    learned_part = {"forest_weight": 0.0} if name == "relative" else {}
-    method = method_type(3, method_type.config_type(units=8, **learned_part)).eval()
+    method = method_type(3, method_type.config_type(units=8)).eval()
     method.initialise([generator])
     support, query = (
         LabelledRows(torch.randn(1, 2, n, 3, generator=generator), 2 + torch.randn(1, 2, a, 3, generator=generator))

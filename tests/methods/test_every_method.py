@@ -194,10 +194,8 @@ def test_one_normal_row_works_or_is_refused_in_one_line(name):
 
 @torch.no_grad()
 def test_equal_rows_and_large_numbers_score_in_float32_as_in_float64(name):
-    # The learned part of `relative`: the logarithm in the blended score magnifies what is lost at the clipping bound.
-    settings = {"forest_weight": 0.0} if name == "relative" else {}
-    in_float64, in_float32 = build(name, **settings), build(name, **settings).float()
-    (normal, anomaly), query = random_rows(19), random_rows(20).joined()
+    in_float64, in_float32, (normal, anomaly) = build(name), build(name).float(), random_rows(19)
+    query = random_rows(20).joined()
     for support in (
         LabelledRows(normal[:, :, :1].expand_as(normal), anomaly),
         LabelledRows(normal, normal[:, :, :2]),

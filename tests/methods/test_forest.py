@@ -44,7 +44,7 @@ def test_scores_are_those_of_a_loop(n_normal, n_anomaly, u):
 
 @torch.no_grad()
 def test_its_part_grows_with_the_anomalies():
-    method = build("relative", replicas=1)
+    method = build("relative", replicas=1, forest_weight=1.0)
     for n in (1, 4, 16):
         assert method.adapt(random_rows(1, 1, n_normal=20, n_anomaly=n)).weight == n
 
@@ -52,7 +52,7 @@ def test_its_part_grows_with_the_anomalies():
 @torch.no_grad()
 @pytest.mark.parametrize("n_anomaly", [1, 20])
 def test_compiled_it_scores_the_same(n_anomaly):
-    method = build("relative", replicas=1)
+    method = build("relative", replicas=1, forest_weight=1.0)
     score = method.adapt(random_rows(1, 1, 1, n_normal=30, n_anomaly=n_anomaly))
     query = random_rows(9, 1, 1, n_normal=150).joined()
     torch.testing.assert_close(score.compiled()(query[0, 0]), score(query)[0, 0], rtol=1e-6, atol=1e-6)
@@ -64,7 +64,7 @@ def test_compiled_it_scores_the_same(n_anomaly):
 def test_in_training_and_with_no_weight_the_learned_score_is_left_alone():
     support = random_rows(1)
     assert isinstance(build("relative", forest_weight=0.0).adapt(support), RelativeScore)
-    method = build("relative")
+    method = build("relative", forest_weight=1.0)
     with method.being_trained(torch.Generator()):
         assert isinstance(method.adapt(support), RelativeScore)
     torch.testing.assert_close(
@@ -74,7 +74,11 @@ def test_in_training_and_with_no_weight_the_learned_score_is_left_alone():
 
 @torch.no_grad()
 def test_tasks_have_the_same_scores_alone_and_among_others():
-    method, support, query = build("relative", replicas=1), random_rows(1, 1), random_rows(2, 1).joined()
+    method, support, query = (
+        build("relative", replicas=1, forest_weight=1.0),
+        random_rows(1, 1),
+        random_rows(2, 1).joined(),
+    )
     together = method.adapt(support)(query)
     for t in range(3):
         alone = method.adapt(pick(support, tasks=slice(t, t + 1)))(query[:, t : t + 1])
@@ -86,10 +90,12 @@ def test_tasks_have_the_same_scores_alone_and_among_others():
 def test_equal_rows_and_large_numbers_score_in_float32_as_in_float64(size):
     (normal, anomaly), query = random_rows(19), random_rows(20).joined()
     for support in (LabelledRows(normal[:, :, :1].expand_as(normal), anomaly), LabelledRows(normal, normal[:, :, :2])):
-        expected = build("relative").adapt(support)(query * size)
-        in_float32 = build("relative").float().adapt(LabelledRows(*(part.float() for part in support)))
+        expected = build("relative", forest_weight=1.0).adapt(support)(query * size)
+        in_float32 = (
+            build("relative", forest_weight=1.0).float().adapt(LabelledRows(*(part.float() for part in support)))
+        )
         found = in_float32((query * size).float())
         torch.testing.assert_close(found, expected, rtol=0, atol=0.02 * float(expected.abs().max()))
     for support in (LabelledRows(normal * size, anomaly * size), LabelledRows(normal * 0, anomaly * 0)):
-        score = build("relative").float().adapt(LabelledRows(*(part.float() for part in support)))
+        score = build("relative", forest_weight=1.0).float().adapt(LabelledRows(*(part.float() for part in support)))
         assert torch.isfinite(score((query * size).float())).all()

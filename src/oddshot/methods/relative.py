@@ -37,8 +37,8 @@ class RelativeConfig(EigenConfig):
     """Networks of the proposed method, narrower; pair_units, column_units: of those that describe a row.
 
     heads: number of attention heads, in how many ways columns are weighted by what they tell of the anomalies. marks:
-    size of the learned embedding of each column; 0 for tables of any width. forest_weight: of the forest on the task's
-    own rows, for each labelled anomaly.
+    size of the learned embedding of each column; 0 for tables of any width. forest_weight: of a forest on the task's own
+    rows, for each labelled anomaly; 0 for none.
     """
 
     units: int = 128
@@ -46,7 +46,7 @@ class RelativeConfig(EigenConfig):
     column_units: int = 24
     heads: int = 2
     marks: int = 8
-    forest_weight: float = 1.0
+    forest_weight: float = 0.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
