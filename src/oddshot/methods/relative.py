@@ -37,8 +37,8 @@ class RelativeConfig(EigenConfig):
     """Networks of the proposed method, narrower; pair_units, column_units: of those that describe a row.
 
     heads: number of attention heads, in how many ways columns are weighted by what they tell of the anomalies. marks:
-    size of the learned embedding of each column; 0 for tables of any width. forest_weight: of a forest on the task's own
-    rows, for each labelled anomaly; 0 for none.
+    size of the learned embedding of each column; 0 for tables of any width. forest_weight: of a forest on the task's
+    own rows, for each labelled anomaly; 0 for none.
     """
 
     units: int = 128
