@@ -1,5 +1,6 @@
 import io
 import re
+from itertools import pairwise
 
 import pytest
 from rich.console import Console
@@ -86,7 +87,7 @@ def test_without_a_terminal_there_is_a_line_every_ten_seconds_and_fewer_later(st
     epochs = [int(line.split()[3]) for line in lines]
     assert epochs[:10] == list(range(10, 101, 10))
     assert len(epochs) < 30
-    gaps = [later - earlier for earlier, later in zip(epochs, epochs[1:], strict=False)]
+    gaps = [later - earlier for earlier, later in pairwise(epochs)]
     assert max(gaps[-3:]) >= 30
 
 

@@ -78,6 +78,18 @@ def scoring_bar(*, enabled: bool = True) -> Iterator[Callable[[str, int], None]]
         yield on_rows
 
 
+def until_stopped(
+    on_epoch: Callable[[EpochProgress], None], stop: Callable[[], bool] | None
+) -> Callable[[EpochProgress], bool]:
+    """The same function of an epoch, which also says whether training is to end there."""
+
+    def call(state: EpochProgress) -> bool:
+        on_epoch(state)
+        return stop is not None and stop()
+
+    return call
+
+
 class LogLines:
     """Lines on stderr where it is no terminal: after ten seconds, and then as often as the time has grown by a tenth.
 
