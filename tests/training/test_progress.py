@@ -91,6 +91,16 @@ def test_without_a_terminal_there_is_a_line_every_ten_seconds_and_fewer_later(st
     assert max(gaps[-3:]) >= 30
 
 
+def test_the_time_of_a_second_training_is_its_own(stderr, clock):
+    stream = stderr(terminal=False)
+    with progress.training_bar(TrainingConfig(epochs=5)) as on_epoch:
+        for seconds, epoch in ((9, 4), (100, 1), (112, 2)):
+            clock[0] = float(seconds)
+            on_epoch(EpochProgress(epoch, -0.5, 0.7, 0.75, 0))
+    (line,) = stream.getvalue().splitlines()
+    assert line.endswith("0:00:12 gone, at most 0:00:18 left")
+
+
 def test_a_line_for_every_epoch_on_request(stderr):
     for terminal in (True, False):
         stream = stderr(terminal=terminal)

@@ -40,9 +40,14 @@ def training_bar(
     )
     bar, log = _progress_bar(*columns, enabled=enabled is True), LogLines(enabled)
     with bar:
-        line = bar.add_task(title, total=config.epochs)
+        line, last_epoch = bar.add_task(title, total=config.epochs), 0
 
         def on_epoch(state: EpochProgress) -> None:
+            nonlocal log, last_epoch
+            if state.epoch <= last_epoch:  # another training begins
+                bar.reset(line)
+                log = LogLines(enabled)
+            last_epoch = state.epoch
             figures = f"AUC {state.valid_auc:.3f} (best {state.best_auc:.3f}), loss {state.loss:.3f}"
             bar.update(line, completed=state.epoch, description=f"{title}: {figures}")
             log.offer(lambda seconds: _describe_epoch(title, state, config.epochs, figures, seconds))
