@@ -31,6 +31,19 @@ def test_a_pipe_from_standard_input_to_standard_output(folder):  # noqa: F811
     assert done.stderr.splitlines()[0].startswith("30 rows scored")
 
 
+def test_a_reader_may_stop_reading(folder):  # noqa: F811
+    table = pd.read_csv("new.csv")
+    pd.concat([table] * 200).to_csv("long.csv", index=False)
+    command = [*COMMAND, *score("long.csv", out="-"), "--quiet", "--json", "n.json"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout.readline().startswith('"file"')
+    process.stdout.close()
+    (line,) = process.stderr.read().splitlines()
+    assert line.startswith("6,000 rows scored")
+    assert process.wait(timeout=60) == 0
+    assert json.loads(Path("n.json").read_text())["rows"] == 6000
+
+
 def test_nothing_is_printed_where_a_row_cannot_be_scored(refusal, oddshot):  # noqa: F811
     Path("bad.csv").write_text(Path("new.csv").read_text() + "x,y\n")
     assert "bad.csv" in refusal(*score("new.csv", "bad.csv", out="-"))

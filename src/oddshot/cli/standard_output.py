@@ -1,6 +1,8 @@
 """`-` as the name of an output: it goes to standard output, and what the command says goes to stderr."""
 
 import functools
+import io
+import os
 import shutil
 import sys
 import tempfile
@@ -47,19 +49,17 @@ def output_path(out: Path, suffix: str) -> Iterator[Path]:
         path = Path(folder) / f"output{suffix}"
         yield path
         with path.open("rb") as file:
-            shutil.copyfileobj(file, _stream())
-        _stream().flush()
+            _print(file)
 
 
 def write_output(out: Path, data: bytes) -> None:
     """Write a whole file, or print it for `-`."""
     from oddshot.data.files import write_bytes
 
-    if out != STANDARD_OUTPUT:
+    if out == STANDARD_OUTPUT:
+        _print(io.BytesIO(data))
+    else:
         write_bytes(out, data)
-        return
-    _stream().write(data)
-    _stream().flush()
 
 
 def say_written(out: Path, more: str = "") -> None:
@@ -68,6 +68,11 @@ def say_written(out: Path, more: str = "") -> None:
         typer.echo(f"written: {out}{more}")
 
 
-def _stream() -> BinaryIO:
-    """Standard output as it is outside of the command."""
-    return (_stdout.get() or sys.stdout).buffer
+def _print(file: BinaryIO) -> None:
+    """Copy a file to standard output as it is outside of the command."""
+    stream = (_stdout.get() or sys.stdout).buffer
+    try:
+        shutil.copyfileobj(file, stream)
+        stream.flush()
+    except BrokenPipeError:  # the reader, such as `head`, has seen enough; what is left goes nowhere
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
