@@ -2,43 +2,63 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
+# What is installed: the package alone for those who use it, with its tools for those who work on it.
+USED := $(VENV)/.installed-package
+SERVED := $(VENV)/.installed-app
+DEVELOPED := $(VENV)/.installed
 
-.PHONY: demo test lint mutation bench bench-memory bench-service bench-app packages clean
+.PHONY: help demo app test lint mutation bench bench-memory bench-service bench-app packages clean
 
-demo: $(VENV)/.installed  ## train and score on data that ships with scikit-learn
+help:  ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: $(USED)  ## train and score on data that ships with scikit-learn; installs the package alone
 	$(BIN)/oddshot demo
 
-test: $(VENV)/.installed lint  ## everything that must pass before a change lands
+app: $(SERVED)  ## open the app in the browser; installs the package and what the app needs
+	$(BIN)/oddshot app
+
+test: $(DEVELOPED) lint  ## everything that must pass before a change lands; installs the tools
 	$(BIN)/python -m pytest -n auto --dist loadfile
 
-lint: $(VENV)/.installed
+lint: $(DEVELOPED)  ## ruff, mypy and import-linter
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-mutation: $(VENV)/.installed  ## how many of 600 small errors made on purpose the tests notice; five minutes
+mutation: $(DEVELOPED)  ## how many of 600 small errors made on purpose the tests notice; five minutes
 	$(ONE_THREAD) $(BIN)/python -m tests.mutation --sample 600 --seed 0
 
-bench: $(VENV)/.installed  ## speed, as ratios measured in one run
+bench: $(DEVELOPED)  ## speed, as ratios measured in one run
 	$(ONE_THREAD) $(BIN)/python -m benchmarks
 
-bench-memory: $(VENV)/.installed  ## the memory of scoring 20 million rows; some minutes
+bench-memory: $(DEVELOPED)  ## the memory of scoring 20 million rows; some minutes
 	$(BIN)/python -m benchmarks memory
 
-bench-service: $(VENV)/.installed  ## the service under wrk; five minutes, a quiet machine
+bench-service: $(DEVELOPED)  ## the service under wrk; five minutes, a quiet machine
 	$(ONE_THREAD) $(BIN)/python -m benchmarks.service
 
-bench-app: $(VENV)/.installed  ## how long a person waits for the app; a minute, a quiet machine
+bench-app: $(DEVELOPED)  ## how long a person waits for the app; a minute, a quiet machine
 	$(BIN)/python -m benchmarks.app
 
-packages: $(VENV)/.installed  ## draw the packages and who imports whom, for CONTRIBUTING.md
+packages: $(DEVELOPED)  ## draw the packages and who imports whom, for CONTRIBUTING.md
 	$(BIN)/python -m benchmarks.packages --out docs/packages.png
 
-$(VENV)/.installed: pyproject.toml constraints.txt
+clean:  ## delete the virtual environment
+	rm -rf $(VENV)
+
+$(USED): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet -c constraints.txt -e '.[dev]'
+	$(BIN)/pip install --quiet -c constraints.txt -e .
 	touch $@
 
-clean:
-	rm -rf $(VENV)
+$(SERVED): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet -c constraints.txt -e '.[app]'
+	touch $(USED) $@
+
+$(DEVELOPED): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet -c constraints.txt -e '.[dev]'
+	touch $(USED) $(SERVED) $@

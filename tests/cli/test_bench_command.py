@@ -187,3 +187,16 @@ def test_figures_say_why_a_point_is_missing(tiny, tmp_path):
 def test_help_teaches():
     for command in ("run", "table", "figures"):
         assert "Examples:" in run(command, "--help").stdout
+
+
+def test_tables_and_runs_are_printed_on_request(store, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run("table", "--store", store, "--out", "table.csv")
+    printed = run("table", "--store", store, "--format", "csv", "--out", "-")
+    assert printed.stdout == (tmp_path / "table.csv").read_text()
+    run("export", "--store", store, "--out", "runs.csv")
+    printed = run("export", "--store", store, "--out", "-")
+    assert printed.stdout == (tmp_path / "runs.csv").read_text()
+    assert "27 runs" in printed.stderr
+    printed = run("table", "--store", store, "--json", "-")
+    assert json.loads(printed.stdout)["protocol"]

@@ -3,10 +3,11 @@
 import re
 import sys
 import warnings
-from typing import NoReturn, TextIO
+from typing import Annotated, NoReturn, TextIO
 
 import typer
 
+from oddshot import __version__
 from oddshot.cli.app import app_command
 from oddshot.cli.bench import bench_app
 from oddshot.cli.data import data_app
@@ -25,10 +26,26 @@ app = typer.Typer(
         "after `train` has learned from many labelled tasks (machines, sites, customers). Start with `oddshot demo`."
     ),
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"oddshot {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Options of `oddshot` itself; the help text is that of the application."""
+
+
 for command in (demo, train, score, info, serve):
     app.command()(command)
 app.command("app")(app_command)

@@ -35,7 +35,7 @@ def app_command(
         from oddshot.web.logs import log_to_stderr
         from oddshot.web.serving import serve
     except ModuleNotFoundError as error:
-        raise InputError(f"{error.name} is not installed; the app needs: pip install 'oddshot[app]'") from None
+        raise InputError(f"the app needs {error.name}: pip install -e '.[app]' in the source folder") from None
     from oddshot.app.saved_labels import labels_folder
     from oddshot.storage.model_file import load_model
     from oddshot.universal.shipped import load_universal

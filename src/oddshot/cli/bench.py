@@ -27,6 +27,7 @@ from oddshot.cli.bench_options import (
 )
 from oddshot.cli.bench_reports import figures, table, unmixed
 from oddshot.cli.options import Address, EngineName, JsonFile, refuse_overwriting, write_json
+from oddshot.cli.standard_output import frees_standard_output, output_path
 
 MAX_PRINTED_FAILURES = 20
 
@@ -41,6 +42,7 @@ bench_app = typer.Typer(
 )
 
 
+@frees_standard_output
 def run(
     protocol: Protocol,
     store: StorePath,
@@ -102,9 +104,10 @@ def run(
         raise typer.Exit(1)
 
 
+@frees_standard_output
 def export_runs(
     store: RunsPath,
-    out: Annotated[Path, typer.Option(metavar="FILE", help="The CSV file.")] = Path("runs.csv"),
+    out: Annotated[Path, typer.Option(metavar="FILE", help="The CSV file; - is standard output.")] = Path("runs.csv"),
     brief: Annotated[
         bool, typer.Option("--brief", help="A small file that gives the same tables: without the AUC of each task.")
     ] = False,
@@ -138,7 +141,8 @@ def export_runs(
     ]
     if not records:
         raise InputError(f"{store} has no such runs; nothing is written")
-    write_runs(out, records, brief=brief)
+    with output_path(out, ".csv") as path:
+        write_runs(path, records, brief=brief)
     typer.echo(f"{len(records)} runs: {out}")
 
 

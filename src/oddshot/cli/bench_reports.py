@@ -25,6 +25,7 @@ from oddshot.cli.bench_options import (
     Workers,
 )
 from oddshot.cli.options import Address, EngineName, JsonFile, refuse_overwriting, write_json
+from oddshot.cli.standard_output import frees_standard_output, say_written, write_output
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from oddshot.bench.tables import ResultTable
 
 
+@frees_standard_output
 def table(
     which: Annotated[str, typer.Argument(metavar="[1|2|3|ranks]", help="The paper's table, or average ranks.")] = "1",
     store: RunsPath = Path("results.db"),
@@ -45,7 +47,7 @@ def table(
     auc: AucName = None,
     where: Where = None,
     form: Annotated[str | None, typer.Option("--format", metavar="text|csv|latex|html", help="Else by --out.")] = None,
-    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write it there.")] = None,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write it there; - is standard output.")] = None,
     plugin: Plugins = None,
     json_file: JsonFile = None,
 ) -> None:
@@ -92,8 +94,9 @@ def table(
     write_json(json_file, {"protocol": used_protocol, "auc": auc_kind, **render.to_json_dict(made)})
 
 
+@frees_standard_output
 def unmixed(
-    out: Annotated[Path, typer.Option(metavar="FILE", help="CSV file to write.")],
+    out: Annotated[Path, typer.Option(metavar="FILE", help="CSV file to write; - is standard output.")],
     datasets: Datasets = "outlier",
     draws: Annotated[int, typer.Option(metavar="N", min=1, help="Supports drawn from every table.")] = 40,
     unlabelled: Annotated[int, typer.Option(metavar="N", min=1, help="Unlabelled rows, at most.")] = 200,
@@ -113,7 +116,6 @@ def unmixed(
 
     from oddshot.bench.parsing import parse_datasets
     from oddshot.bench.unmixed import compare_methods
-    from oddshot.data.files import write_bytes
     from oddshot.data.sources.catalogue import load_dataset
 
     torch.set_num_threads(1)
@@ -121,10 +123,11 @@ def unmixed(
     rows = compare_methods(tables, draws, unlabelled, lambda row: typer.echo(",".join(row)))
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(rows)
-    write_bytes(out, text.getvalue().encode())
-    typer.echo(f"written: {out}")
+    write_output(out, text.getvalue().encode())
+    say_written(out)
 
 
+@frees_standard_output
 def figures(
     store: RunsPath = Path("results.db"),
     out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the PNG files.")] = Path("figures"),
@@ -261,12 +264,11 @@ def _show(table: "ResultTable", form: str | None, out: Path | None) -> None:
     from rich.console import Console
 
     from oddshot.bench.render import render, to_rich
-    from oddshot.data.files import write_bytes
 
     suffixes = {".csv": "csv", ".tex": "latex", ".html": "html"}
     if out is not None:
-        write_bytes(out, render(table, form or suffixes.get(out.suffix.lower(), "text")).encode())
-        typer.echo(f"written: {out}")
+        write_output(out, render(table, form or suffixes.get(out.suffix.lower(), "text")).encode())
+        say_written(out)
         return
     console = Console()
     if form is None and console.is_terminal:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from oddshot.cli.options import JsonFile, refuse_overwriting, write_json
+from oddshot.cli.standard_output import frees_standard_output
 
 if TYPE_CHECKING:
     from oddshot.data.sources.catalogue import Card, Dataset
@@ -23,6 +24,7 @@ MAX_COLUMNS_SHOWN = 8
 
 
 @data_app.command("list")
+@frees_standard_output
 def list_datasets(data_dir: DataDir = None, cache_dir: CacheDir = None, json_file: JsonFile = None) -> None:
     """What is here, what is not, and how to get it. The counts are those of the paper's Table 4.
 
@@ -82,6 +84,7 @@ def fetch(
 
 
 @data_app.command()
+@frees_standard_output
 def show(
     name: Annotated[str, typer.Argument(metavar="NAME", help="A dataset as `oddshot data list` names it.")],
     data_dir: DataDir = None,

@@ -6,8 +6,10 @@ from typing import Annotated
 import typer
 
 from oddshot.cli.options import Device, JsonFile, write_json
+from oddshot.cli.standard_output import frees_standard_output
 
 
+@frees_standard_output
 def demo(
     out: Annotated[Path, typer.Option(help="Where to draw the three spaces of one task.")] = Path("demo.png"),
     seed: Annotated[int, typer.Option(min=0, help="Other seeds give other tasks.")] = 0,

@@ -15,8 +15,10 @@ from oddshot.cli.options import (
     refuse_overwriting,
     write_json,
 )
+from oddshot.cli.standard_output import frees_standard_output
 
 
+@frees_standard_output
 def info(
     file: Annotated[
         Path, typer.Argument(metavar="FILE", help="A file that `oddshot train` wrote, or a table: CSV, Parquet, ...")

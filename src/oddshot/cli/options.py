@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from oddshot.cli.standard_output import STANDARD_OUTPUT, write_output
 from oddshot.errors import InputError
 
 Label = Annotated[str, typer.Option(help="Column with the labels: 1 anomaly, 0 normal, -1 or empty unlabelled.")]
@@ -18,7 +19,9 @@ AnomalyValue = Annotated[
 Device = Annotated[str, typer.Option(help="cpu, cuda, or auto: CUDA where there is one.")]
 EngineName = Annotated[str, typer.Option("--engine", metavar="local|ray", help="This machine, or a Ray cluster.")]
 Address = Annotated[str | None, typer.Option(metavar="HOST:PORT", help="Of the Ray cluster; else one is started here.")]
-JsonFile = Annotated[Path | None, typer.Option("--json", help="Also write the figures to this JSON file.")]
+JsonFile = Annotated[
+    Path | None, typer.Option("--json", help="Also write the figures to this JSON file; - is standard output.")
+]
 Ignore = Annotated[
     list[str] | None,
     typer.Option("--ignore", metavar="NAME,...", help="Columns to leave out, such as a key or a clock."),
@@ -32,7 +35,7 @@ Kinds = Annotated[
         "--kind", metavar="NAME=KIND", help="number, category, boolean, date, text or ignore; can be repeated."
     ),
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", help="Do not print what was understood of the columns.")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="Show neither the columns nor progress.")]
 
 
 def column_choice(ignore: Sequence[str] | None, columns: Sequence[str] | None, kinds: Sequence[str] | None) -> Any:
@@ -59,9 +62,7 @@ def _split_names(names: Sequence[str] | None) -> list[str]:
 def write_json(path: Path | None, figures: Mapping[str, Any]) -> None:
     """Write the figures of a command to a JSON file, if a path was given."""
     if path is not None:
-        from oddshot.data.files import write_bytes
-
-        write_bytes(path, (json.dumps(figures, indent=2) + "\n").encode())
+        write_output(path, (json.dumps(figures, indent=2) + "\n").encode())
 
 
 def refuse_overwriting(inputs: Iterable[Path], **outputs: Path | None) -> None:
@@ -75,7 +76,8 @@ def refuse_overwriting(inputs: Iterable[Path], **outputs: Path | None) -> None:
         if path is None:
             continue
         place = realpath(path)
-        if place in read or any(_is_same_file(path, other) for other in read):
+        is_read = place in read or any(_is_same_file(path, other) for other in read)
+        if is_read and path != STANDARD_OUTPUT:
             raise InputError(f"{path}: is read by this command; write to another file")
         if place in written:
             raise InputError(f"{path}: --{written[place]} and --{option} name the same file")

@@ -21,6 +21,7 @@ from oddshot.cli.options import (
     refuse_overwriting,
     write_json,
 )
+from oddshot.cli.standard_output import STANDARD_OUTPUT, frees_standard_output, output_path, say_written
 
 if TYPE_CHECKING:
     from oddshot.scoring.distributed import RayScoring
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 N_CONTEXT_ROWS = 1000
 
 
+@frees_standard_output
 def score(
     files: Annotated[
         list[str],
@@ -37,7 +39,9 @@ def score(
     ],
     support: Annotated[Path, typer.Option(help="The new task's few labelled rows.")],
     label: Label,
-    out: Annotated[Path, typer.Option(help="Where to write the scores: .csv or .parquet.")],
+    out: Annotated[
+        Path, typer.Option(help="Where to write the scores: .csv or .parquet; - is standard output, as CSV.")
+    ],
     model: Annotated[
         Path | None, typer.Option(help="A file that `oddshot train` wrote.", show_default="the model that ships")
     ] = None,
@@ -60,9 +64,13 @@ def score(
     Writes file, row (1 = the first), score (higher = more anomalous), probability (of an anomaly, were both kinds of
     rows equally frequent) and anomaly (1 or 0), in the input's order. Rows of the support without a label help a method
     that uses them. Large files are read a chunk at a time. With --engine ray many files are scored at once, by CPUs
-    that can all read them; what is written is the same.
+    that can all read them; what is written is the same. Nothing is written unless all rows could be scored.
 
-    Example: oddshot score --model fleet.safetensors --support labelled.csv --label fault new/*.parquet --out scores.csv
+    \b
+    Examples:
+      oddshot score --support labelled.csv --label fault new.csv --out scores.csv
+      oddshot score --model fleet.safetensors --support labelled.csv --label fault new/*.parquet --out scores.parquet
+      zcat new.csv.gz | oddshot score --support labelled.csv --label fault - --out - | sort -t, -k3 -g -r | head
     """
     from oddshot.adapted.task import find_encoding
     from oddshot.data.tables import find_files, read_support
@@ -75,19 +83,20 @@ def score(
     score_on_engine, device = _scoring_engine(engine, address, device)
     paths = find_files(files)
     refuse_overwriting([*paths, support] if model is None else [*paths, support, model], out=out, json=json_file)
-    check_output(out)
+    if out != STANDARD_OUTPUT:
+        check_output(out)
     choice = column_choice(ignore, columns, kind)
     loaded = load_universal(device) if model is None else load_model(model, device)
     X, y = read_support(support, label=label, anomaly_value=anomaly_value)
     encoding = find_encoding(loaded, X, y, choice, _context(paths[0]) if loaded.encoding is None else ())
     detector = FewShotDetector(loaded, false_positive_rate, encoding if loaded.encoding is None else None)
     detector.fit(X, y)
-    with scoring_bar() as on_rows:
-        counts = score_files(detector.task_, paths, out, on_rows, score_on_engine)
+    with output_path(out, ".csv") as path, scoring_bar(enabled=not quiet) as on_rows:
+        counts = score_files(detector.task_, paths, path, on_rows, score_on_engine)
     if not quiet:
         typer.echo("\n".join(encoding.describe()))
     typer.echo(f"{counts.rows:,} rows scored, {counts.anomalies:,} anomalies (score above {detector.threshold_:.4g})")
-    typer.echo(f"written: {out}")
+    say_written(out)
     figures = {
         "rows": counts.rows,
         "anomalies": counts.anomalies,

@@ -45,7 +45,7 @@ def serve(
     except ImportError as error:
         if error.name not in ("fastapi", "uvicorn"):
             raise
-        raise InputError(f"oddshot serve needs {error.name}: pip install 'oddshot[app]'") from None
+        raise InputError(f"oddshot serve needs {error.name}: pip install -e '.[app]' in the source folder") from None
     from oddshot.service.limits import ServiceLimits
 
     limits = ServiceLimits(max_cached_detectors=max_detectors, time_to_live_seconds=time_to_live_hours * 3600)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from oddshot.cli.interrupts import catch_interrupt
 from oddshot.cli.options import (
     AnomalyValue,
     Columns,
@@ -22,13 +23,19 @@ from oddshot.cli.options import (
     refuse_overwriting,
     write_json,
 )
+from oddshot.cli.standard_output import STANDARD_OUTPUT, frees_standard_output
+from oddshot.errors import InputError
 
 if TYPE_CHECKING:
     from oddshot.data.task import Task
     from oddshot.storage.model_file import Model
     from oddshot.training import Ranks
+    from oddshot.training.progress import ProgressMode
+
+INTERRUPTED = 130  # the exit code of a command that Ctrl-C has ended
 
 
+@frees_standard_output
 def train(
     files: Annotated[
         list[str], typer.Argument(help="CSV, Parquet, ARFF, JSON-lines or Excel files (or patterns), one task a file.")
@@ -43,6 +50,9 @@ def train(
     start: Annotated[
         str, typer.Option("--from", metavar="universal|nothing|FILE", help="Weights to go on from.")
     ] = "nothing",
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with the training of --out, where Ctrl-C has interrupted it.")
+    ] = False,
     members: Annotated[int, typer.Option(min=1, help="Networks whose mean score counts, trained side by side.")] = 1,
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same model on the same machine.")] = 0,
     device: Device = "auto",
@@ -56,6 +66,8 @@ def train(
     ignore: Ignore = None,
     columns: Columns = None,
     kind: Kinds = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print only which file was written, and notes.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", help="Print a line for every epoch.")] = False,
     json_file: JsonFile = None,
 ) -> None:
     """Learn from many labelled tasks; the model then adapts to a new one.
@@ -63,7 +75,14 @@ def train(
     By default several candidates are compared on tasks held out, among them the model that ships, and the best one
     becomes the model: nothing is trained that is not clearly better than what ships.
 
-    Example: oddshot train fleet/*.csv --label fault --out fleet.safetensors
+    Ctrl-C ends the training, writes the best model so far and exits with code 130; the same command with --resume goes
+    on: from these weights, or with the candidates that are missing. A second Ctrl-C writes nothing.
+
+    \b
+    Examples:
+      oddshot train fleet/*.csv --label fault --out fleet.safetensors
+      oddshot train fleet/*.csv --label fault --out fleet.safetensors --resume
+      oddshot train all.parquet --task machine --label state --anomaly-value broken --out fleet.safetensors
 
     On several GPUs or machines: torchrun --nproc-per-node 4 -m oddshot train ... gives the same model.
     """
@@ -73,13 +92,15 @@ def train(
     from oddshot.methods import find_method
     from oddshot.storage.model_file import to_bytes
     from oddshot.training import TrainingConfig
-    from oddshot.training.choosing import AUTO
+    from oddshot.training.candidates import AUTO
+    from oddshot.training.interruption import is_interrupted
     from oddshot.training.meta_training import fit_encoding, meta_train, refuse_settings_of_methods, usable_tasks
 
+    say = _discard if quiet else typer.echo
     with _torchrun_processes(device) as (ranks, device):
         if method != AUTO:
             find_method(method)  # fails before the files are read
-        start_model = _load_start(start)
+        start_model, resumed = _load_start(start), _load_resumed(out, resume)
         sizes = EpisodeSizes(support_normal, support_anomaly, query_normal, query_anomaly)
         config = TrainingConfig(epochs=epochs, patience=patience)
         hyperparameters: dict[str, Any] = {} if units is None else {"units": units}
@@ -88,26 +109,56 @@ def train(
         paths = find_files(files)
         choice = column_choice(ignore, columns, kind)
         refuse_overwriting(paths if start_model is None else [*paths, Path(start)], out=out, json=json_file)
+        progress = _progress_mode(quiet, verbose) if ranks.is_first else False
         with atomic_path(out) if ranks.is_first else nullcontext() as temporary:
             tasks = usable_tasks(read_tasks(paths, label=label, task=task, anomaly_value=anomaly_value), sizes)
             counts = _counts(tasks)
-            typer.echo(
-                "{tasks} tasks, {rows:,} rows: {anomalies:,} anomalies, {unlabelled:,} unlabelled".format(**counts)
-            )
+            say("{tasks} tasks, {rows:,} rows: {anomalies:,} anomalies, {unlabelled:,} unlabelled".format(**counts))
             encoding = fit_encoding(tasks, choice)
-            typer.echo("\n".join(encoding.describe()))
+            say("\n".join(encoding.describe()))
             started = time.perf_counter()
-            model = meta_train(
-                tasks, method=method, start=start_model, members=members, seed=seed, device=device, sizes=sizes,
-                encoding=encoding, training=config, progress=ranks.is_first, ranks=ranks, **hyperparameters,
-            )  # fmt: skip
-            if temporary is None:
-                return
-            temporary.write_bytes(to_bytes(model))
+            with catch_interrupt(enabled=ranks.size == 1) as stop:
+                model = meta_train(
+                    tasks, method=method, start=start_model, members=members, seed=seed, device=device, sizes=sizes,
+                    encoding=encoding, training=config, progress=progress, ranks=ranks, stop=stop, resume=resumed,
+                    **hyperparameters,
+                )  # fmt: skip
+                if temporary is None:
+                    return
+                temporary.write_bytes(to_bytes(model))
     facts = {**model.training, "seconds": round(time.perf_counter() - started, 1)}
-    typer.echo("\n".join(_describe_training(facts)))
+    say("\n".join(_describe_training(facts)))
     typer.echo(f"written: {out} ({model.n_weights:,} weights)")
     write_json(json_file, {**counts, **facts})
+    if is_interrupted(model):
+        typer.echo(f"interrupted: {out} is the best model so far; the same command with --resume goes on", err=True)
+        raise typer.Exit(INTERRUPTED)
+
+
+def _discard(message: str) -> None:
+    """Print nothing, in place of typer.echo."""
+
+
+def _progress_mode(quiet: bool, verbose: bool) -> "ProgressMode":
+    """How progress is shown."""
+    if quiet and verbose:
+        raise InputError("--quiet and --verbose exclude each other")
+    return False if quiet else "epochs" if verbose else True
+
+
+def _load_resumed(out: Path, resume: bool) -> "Model | None":
+    """The model to go on from with --resume; None where there is none yet, and training starts."""
+    from oddshot.storage.model_file import load_model
+    from oddshot.training.interruption import is_interrupted
+
+    if out == STANDARD_OUTPUT:
+        raise InputError("--out -: a model is not printed; name a file")
+    if not resume or not out.exists():
+        return None
+    model = load_model(out)
+    if not is_interrupted(model):
+        raise InputError(f"{out}: its training was not interrupted; without --resume, it is trained anew")
+    return model
 
 
 def _describe_training(facts: dict[str, Any]) -> list[str]:

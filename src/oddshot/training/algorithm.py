@@ -110,15 +110,15 @@ def train(
     *,
     config: TrainingConfig | None = None,
     device: torch.device | str = "cpu",
-    on_epoch: Callable[[EpochProgress], None] | None = None,
+    on_epoch: Callable[[EpochProgress], bool | None] | None = None,
     ranks: Ranks | None = None,
     start: Method | None = None,
 ) -> History:
     """Train R replicas in place, each on its own tasks and from its own seed, and restore the best weights of each.
 
-    on_epoch: called after each epoch. ranks: processes that all call this function with the same arguments and share
-    the work; all end with the same weights. start: a trained method with one replica, from whose weights all replicas
-    are trained further.
+    on_epoch: called after each epoch; training ends where it returns True. ranks: processes that all call this function
+    with the same arguments and share the work; all end with the same weights. start: a trained method with one replica,
+    from whose weights all replicas are trained further.
     """
     config, ranks, started = config or TrainingConfig(), ranks or Ranks(), time.perf_counter()
     device = torch.device(device)
@@ -145,7 +145,9 @@ def train(
             stopping.update(epoch, auc)
             if on_epoch is not None:
                 best_auc = float(stopping.best_auc.mean())
-                on_epoch(EpochProgress(epoch, float(loss), float(auc.mean()), best_auc, stopping.epochs_since_best))
+                state = EpochProgress(epoch, float(loss), float(auc.mean()), best_auc, stopping.epochs_since_best)
+                if on_epoch(state):
+                    break
             if stopping.all_stopped:
                 break
         stopping.restore_best()

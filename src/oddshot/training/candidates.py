@@ -2,7 +2,7 @@
 
 import copy
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,11 +26,12 @@ from oddshot.training.batches import validation_episodes
 from oddshot.training.comparison import ComparedEpisodes, encoded_aucs, own_encoding_aucs
 from oddshot.training.folds import Fold, scaled_by
 from oddshot.training.held_out import learn_decisions, learn_fold_decisions
-from oddshot.training.progress import training_bar, working_bar
+from oddshot.training.progress import ProgressMode, training_bar, until_stopped, working_bar
 from oddshot.training.ranks import Ranks
 from oddshot.training.thresholds import find_threshold
 from oddshot.universal.shipped import load_universal
 
+AUTO = "auto"
 SHIPPED = "the model that ships"
 MIN_TASKS = {"eigen": 3, "further": 5, "relative": 200}  # with fewer, a candidate has no chance
 MIN_TASKS_OF_MARKS = 20  # and as many tasks as there are attributes: each of these has a mark to be learned
@@ -73,24 +74,39 @@ class ComparedFleet:
 
 @dataclass(frozen=True)
 class CandidateTraining:
-    """How candidates are trained. limits: epochs and patience are at most these."""
+    """How candidates are trained. limits: epochs and patience are at most these.
+
+    stop: asked after every epoch and every candidate whether to end there. resume: the model of an interrupted
+    comparison, whose finished candidates are not compared again.
+    """
 
     device: torch.device
     seed: int
     limits: TrainingConfig
-    progress: bool
+    progress: ProgressMode
     ranks: Ranks | None
+    stop: Callable[[], bool] | None = None
+    resume: Model | None = None
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether to end here."""
+        return self.stop is not None and self.stop()
 
 
 @dataclass(frozen=True)
 class Contender:
-    """A candidate with its AUC on every episode, [B]; finish: returns the model, with these training facts."""
+    """A candidate with its AUC on every episode, [B]; finish: returns the model, with these training facts.
+
+    finish is None where the model was not kept. is_interrupted: whether its training was stopped before its end.
+    """
 
     title: str
     aucs: FloatArray
-    finish: Callable[[dict[str, Any]], Model]
+    finish: Callable[[dict[str, Any]], Model] | None
     epochs: int = 0
     best_epoch: int = 0
+    is_interrupted: bool = False
 
 
 @dataclass(frozen=True)
@@ -104,16 +120,27 @@ class TrainingPlan:
     start: Method | None = None
 
 
-def make_contenders(fleet: ComparedFleet, run: CandidateTraining) -> Iterator[Contender]:
-    """All candidates that suit the fleet, the model that ships first."""
+def make_contenders(fleet: ComparedFleet, run: CandidateTraining, skipped: Collection[str] = ()) -> Iterator[Contender]:
+    """All candidates that suit the fleet, the model that ships first, until the run is stopped.
+
+    skipped: titles of those to leave out.
+    """
     with working_bar(f"comparing {SHIPPED}", enabled=run.progress):
         contender = _shipped(fleet, run)
     yield contender
     for title, method in _simple_methods(fleet):
+        if title in skipped:
+            continue
+        if run.is_stopped:
+            return
         with working_bar(f"comparing {title}", enabled=run.progress):
             contender = _untrained(title, method, fleet, run)
         yield contender
     for plan in _training_plans(fleet, run):
+        if plan.title in skipped:
+            continue
+        if run.is_stopped:
+            return
         yield _trained(plan, fleet, run)
 
 
@@ -195,11 +222,12 @@ def _trained(plan: TrainingPlan, fleet: ComparedFleet, run: CandidateTraining) -
     folds, n_folds, width = fleet.folds, len(fleet.folds), fleet.encoding.n_attributes
     task_sets = [fleet.of_fold(k) for k in range(n_folds)]
     learned = plan.method(width, plan.config, n_folds + 1)
-    with training_bar(plan.training, enabled=run.progress, title=f"training {plan.title}:") as on_epoch:
+    with training_bar(plan.training, enabled=run.progress, title=f"training {plan.title}") as on_epoch:
         history = train(
             learned, _training_data(fleet, task_sets), [run.seed] * (n_folds + 1), config=plan.training,
-            device=run.device, on_epoch=on_epoch, ranks=run.ranks, start=plan.start,
+            device=run.device, on_epoch=until_stopped(on_epoch, run.stop), ranks=run.ranks, start=plan.start,
         )  # fmt: skip
+    is_interrupted = run.is_stopped
     *members, final = split_replicas(learned, lambda: plan.method(width, plan.config))
     aucs = [
         encoded_aucs(member, tasks.X, drawn, run.device)
@@ -219,7 +247,9 @@ def _trained(plan: TrainingPlan, fleet: ComparedFleet, run: CandidateTraining) -
         )
         return Model(final, fleet.encoding, float(np.mean(thresholds)), facts, *decisions)
 
-    return Contender(plan.title, np.concatenate(aucs), finish, max(history.epochs), history.best_epoch[0])
+    return Contender(
+        plan.title, np.concatenate(aucs), finish, max(history.epochs), history.best_epoch[0], is_interrupted
+    )
 
 
 def _training_data(fleet: ComparedFleet, task_sets: Sequence[TaskSet]) -> TrainingData:

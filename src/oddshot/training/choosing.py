@@ -3,7 +3,6 @@
 import dataclasses
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,25 +14,21 @@ from oddshot.data.encoding import Encoding
 from oddshot.data.episodes.sampling import EpisodeSizes, TaskSet
 from oddshot.data.task import Task
 from oddshot.storage.model_file import Model
-from oddshot.training.candidates import CandidateTraining, ComparedFleet, Contender, make_contenders
-from oddshot.training.comparison import draw_compared
+from oddshot.training.candidates import AUTO, CandidateTraining, ComparedFleet, Contender, make_contenders
+from oddshot.training.comparison import Figure, draw_compared
 from oddshot.training.folds import Fold, find_related, make_folds
+from oddshot.training.interruption import (
+    check_resumable,
+    check_resumed_method,
+    earlier_contenders,
+    interruption_facts,
+)
 
-AUTO = "auto"
 FEW_TASKS = 5
 # What is known of differences before any is seen: as much as so many tasks whose differences vary by so much tell.
 PRIOR_TASKS, PRIOR_SPREAD = 3, 0.05
 
 FloatArray = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Figure:
-    """How a candidate did on the held-out tasks. lead: its mean AUC less that of the model that ships."""
-
-    auc: float
-    lead: float
-    standard_error: float
 
 
 def compared_fleet(
@@ -51,16 +46,39 @@ def compared_fleet(
 
 
 def choose_model(fleet: ComparedFleet, run: CandidateTraining) -> Model:
-    """Compare all candidates on the same episodes of held-out tasks, and return the model of the best one."""
+    """Compare all candidates on the same episodes of held-out tasks, and return the model of the best one.
+
+    Where the run is stopped, it is the best one of those compared until then.
+    """
     _warn_of_what_is_not_checked(fleet)
-    contenders = list(make_contenders(fleet, run))
-    tasks = np.concatenate([drawn.tasks for drawn in fleet.episodes])
-    figures = [compare_with_shipped(contender.aucs, contenders[0].aucs, tasks) for contender in contenders]
-    winner = torch.tensor(best_of(figures), device=run.device)
+    if run.resume is not None:
+        check_resumed_method(run.resume, AUTO)
+        check_resumable(run.resume, fleet.encoded, fleet.sizes, run.seed)
+    compared = _compare(fleet, run)
+    is_stopped = run.is_stopped
+    winner = torch.tensor(best_of([figure for _, figure in compared]), device=run.device)
     if run.ranks is not None:
         winner = run.ranks.broadcast(winner)  # rounding may differ between processes
-    chosen = contenders[int(winner)]
-    return chosen.finish(_facts(fleet, run, contenders, figures, chosen))
+    chosen = compared[int(winner)][0]
+    if chosen.finish is None:  # it was behind another one, which is worse now that its training has ended
+        return choose_model(fleet, dataclasses.replace(run, resume=None))
+    facts = _facts(fleet, run, compared, chosen)
+    return chosen.finish(facts | interruption_facts(fleet.encoded) if is_stopped else facts)
+
+
+def _compare(fleet: ComparedFleet, run: CandidateTraining) -> list[tuple[Contender, Figure]]:
+    """All candidates with their figures, the model that ships first; what an interrupted run has finished is kept."""
+    earlier = earlier_contenders(run)
+    finished = [title for title, (contender, _) in earlier.items() if not contender.is_interrupted]
+    contenders = list(make_contenders(fleet, run, finished))
+    tasks = np.concatenate([drawn.tasks for drawn in fleet.episodes])
+    compared = dict(earlier)
+    for contender in contenders:
+        figure = compare_with_shipped(contender.aucs, contenders[0].aucs, tasks)
+        before = earlier.get(contender.title)
+        if not (contender.is_interrupted and before is not None and before[1].auc >= figure.auc):
+            compared[contender.title] = (contender, figure)
+    return list(compared.values())
 
 
 def compare_with_shipped(aucs: FloatArray, shipped: FloatArray, tasks: NDArray[np.integer]) -> Figure:
@@ -92,11 +110,7 @@ def _warn_of_what_is_not_checked(fleet: ComparedFleet) -> None:
 
 
 def _facts(
-    fleet: ComparedFleet,
-    run: CandidateTraining,
-    contenders: Sequence[Contender],
-    figures: Sequence[Figure],
-    chosen: Contender,
+    fleet: ComparedFleet, run: CandidateTraining, pairs: Sequence[tuple[Contender, Figure]], chosen: Contender
 ) -> dict[str, Any]:
     """How the model was chosen and trained, without durations: the same seed must give the same file."""
     compared = {
@@ -106,7 +120,8 @@ def _facts(
             "standard_error": round(figure.standard_error, 4),
             "best_epoch": contender.best_epoch,
         }
-        for contender, figure in zip(contenders, figures, strict=True)
+        | ({"interrupted": True} if contender.is_interrupted else {})
+        for contender, figure in pairs
     }
     return {
         "oddshot": __version__,

@@ -28,6 +28,15 @@ EncodedRows = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
+class Figure:
+    """How a candidate did on the held-out tasks. lead: its mean AUC less that of the model that ships."""
+
+    auc: float
+    lead: float
+    standard_error: float
+
+
+@dataclass(frozen=True)
 class ComparedEpisodes:
     """Episodes of the tasks that one fold holds out. tasks: [B], the task of each; rows: B rows of indices."""
 

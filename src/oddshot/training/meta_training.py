@@ -2,7 +2,7 @@
 
 import dataclasses
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,10 +21,11 @@ from oddshot.model.device import resolve_device
 from oddshot.storage.model_file import Model
 from oddshot.training.algorithm import History, TrainingConfig, TrainingData, train
 from oddshot.training.batches import validation_episodes
-from oddshot.training.candidates import CandidateTraining
-from oddshot.training.choosing import AUTO, choose_model, compared_fleet
+from oddshot.training.candidates import AUTO, CandidateTraining
+from oddshot.training.choosing import choose_model, compared_fleet
 from oddshot.training.held_out import learn_decisions
-from oddshot.training.progress import training_bar
+from oddshot.training.interruption import check_resumable, interruption_facts, resumed_config
+from oddshot.training.progress import ProgressMode, training_bar, until_stopped
 from oddshot.training.ranks import Ranks
 from oddshot.training.thresholds import find_threshold
 
@@ -41,8 +42,10 @@ def meta_train(
     sizes: EpisodeSizes | None = None,
     encoding: Encoding | None = None,
     training: TrainingConfig | None = None,
-    progress: bool = True,
+    progress: ProgressMode = True,
     ranks: Ranks | None = None,
+    stop: Callable[[], bool] | None = None,
+    resume: Model | None = None,
     **hyperparameters: Any,
 ) -> Model:
     """Train a model on many labelled tasks, so that it adapts to a new task from a few labelled rows.
@@ -75,10 +78,16 @@ def meta_train(
     training : TrainingConfig, optional
         Learning rate, batch size, epochs and patience. With "auto", the last three are limits, within which each
         candidate has its own.
-    progress : bool, default=True
-        Show a progress bar on a terminal.
+    progress : bool or "epochs", default=True
+        Show a progress bar on a terminal, and elsewhere a line on stderr now and then; "epochs": a line for each epoch.
     ranks : Ranks, optional
         Processes that all call this function with the same arguments and share the work, from `torchrun_ranks`.
+    stop : callable, optional
+        Asked after every epoch and every candidate; once it returns True, training ends, and the best model so far is
+        returned, with `"interrupted": True` in its `training`. Not for several processes.
+    resume : Model, optional
+        A model whose training was ended by `stop`. With the same tasks, sizes, seed and method, training goes on from
+        its weights; with "auto", candidates that were finished are not compared again, and the others from their start.
     **hyperparameters
         Fields of the method's configuration, such as `units` or `dropout`. They need the name of a method.
 
@@ -109,22 +118,28 @@ def meta_train(
     sizes, training, torch_device = sizes or EpisodeSizes(), training or TrainingConfig(), resolve_device(device)
     if method == AUTO and start is None:
         refuse_settings_of_methods(members, hyperparameters)
-        run = CandidateTraining(torch_device, seed, training, progress, ranks)
+        run = CandidateTraining(torch_device, seed, training, progress, ranks, stop, resume)
         return _choose(tasks, validation, encoding, sizes, run)
     method_type = find_method(method if start is None or method != AUTO else start.method.name)
-    config = _make_config(method_type, hyperparameters, start)
+    if resume is not None:
+        config, start = resumed_config(resume, method_type.name, members, hyperparameters), resume
+    else:
+        config = _make_config(method_type, hyperparameters, start)
     tasks = usable_tasks(tasks, sizes)
     held_out = usable_tasks(validation, sizes, "validation tasks") if validation is not None else None
     encoding = encoding or fit_encoding(tasks)
     encoded = _task_set(tasks, encoding)
+    if resume is not None:
+        check_resumable(resume, encoded, sizes, seed)
     train_tasks, valid_tasks = _split(encoded, seed) if held_out is None else (encoded, _task_set(held_out, encoding))
     learned = _make_replicas(method_type, encoding.n_attributes, config, members)
     data = TrainingData([train_tasks] * members, [valid_tasks] * members, sizes)
     with training_bar(training, enabled=progress) as on_epoch:
         history = train(
-            learned, data, [seed + k for k in range(members)], config=training, device=torch_device, on_epoch=on_epoch,
-            ranks=ranks, start=None if start is None else start.method,
+            learned, data, [seed + k for k in range(members)], config=training, device=torch_device,
+            on_epoch=until_stopped(on_epoch, stop), ranks=ranks, start=None if start is None else start.method,
         )  # fmt: skip
+    interrupted = interruption_facts(encoded) if stop is not None and stop() else {}
     streams = [np.random.SeedSequence([seed, 1])]
     support_and_query = validation_episodes([valid_tasks], sizes, "resampled", torch_device, streams)
     if members > 1:
@@ -132,7 +147,7 @@ def meta_train(
         learned = Ensemble(parts, typical_scores(parts, *support_and_query))
     threshold = find_threshold(learned, *support_and_query)
     decisions = learn_decisions(learned, train_tasks, valid_tasks, sizes, torch_device, seed)
-    return Model(learned, encoding, threshold, _training_facts(history, data, seed), *decisions)
+    return Model(learned, encoding, threshold, _training_facts(history, data, seed) | interrupted, *decisions)
 
 
 def refuse_settings_of_methods(members: int, hyperparameters: dict[str, Any]) -> None:
