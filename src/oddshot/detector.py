@@ -2,7 +2,7 @@
 
 import json
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
@@ -32,7 +33,7 @@ from oddshot.errors import InputError, OddshotError, file_error
 from oddshot.methods.compiled import CompiledNetwork
 from oddshot.storage.detector_file import DetectorRecord, from_bytes, to_bytes
 from oddshot.storage.model_file import Model
-from oddshot.universal.shipped import load_universal
+from oddshot.universal.shipped import find_model
 
 MAX_BLOCK_ROWS = 1 << 16  # encoded and scored at a time: no second copy of a large X
 
@@ -42,9 +43,9 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    model : Model, optional
-        What `meta_train` learned or `load_model` read; by default the model that ships with the package, which takes
-        any table (docs/universal.md).
+    model : Model, str or Path, optional
+        What `meta_train` learned, or the path of its file, which `fit` reads. By default, and by the name "universal",
+        the model that ships with the package, which takes any table (docs/universal.md).
     false_positive_rate : float from 0.001 to 0.5, optional
         The share of normal rows that `predict` may call anomalies, on average over tasks; by default 0.05. A model
         without calibration has one fixed threshold.
@@ -89,7 +90,7 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def __init__(
         self,
-        model: Model | None = None,
+        model: Model | str | Path | None = None,
         false_positive_rate: float | None = None,
         columns: Sequence[str] | Mapping[str, str] | ColumnChoice | Encoding | None = None,
         anomaly_value: object = None,
@@ -128,7 +129,7 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise InputError(f"X has {len(X)} rows and y has {len(labels)} labels")
         self._rate = check_rate(self.false_positive_rate)
         columns = self.columns if isinstance(self.columns, Encoding) else ColumnChoice.of(self.columns)
-        self.task_ = AdaptedTask.from_table(self._given_model(), X, labels, self._rate, columns)
+        self.task_ = AdaptedTask.from_table(find_model(self.model), X, labels, self._rate, columns)
         self._labelled, self._unlabelled = take_rows(X, self.task_.row_numbers), take_rows(X, sample_unlabelled(labels))
         self.decision_scores_, _ = self._score(X)
         if self.task_.notice:
@@ -206,9 +207,9 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         labels: NDArray[Any] = self.classes_[decided.astype(int)]
         return labels
 
-    @property
-    def predict_proba(self) -> Callable[[Any], NDArray[np.float64]]:
-        """predict_proba(X): the probability of each class, if normal and anomalous rows were equally frequent.
+    @available_if(lambda self: self._has_probabilities())  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """The probability of each class, if normal and anomalous rows were equally frequent.
 
         If a share s of all rows are anomalies, the odds are s / (1 − s) times as large. It was learned on tasks held
         out in training: a detector whose model has no calibration does not have this method.
@@ -221,8 +222,10 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         -------
         ndarray of shape (n, 2)
         """
-        require_calibration(self._given_model(), "predict_proba")
-        return self._predict_proba
+        check_is_fitted(self)
+        p = self.task_.decide(self.score_samples(X)).probabilities
+        assert p is not None  # the model has a calibration
+        return np.column_stack([1 - p, p])
 
     def explain(self, X: Any, neighbours: int = 5) -> Explanation:
         """Why rows have their scores: what each column adds, and the nearest labelled rows.
@@ -319,14 +322,10 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self.task_.encoding if self.task_.model.encoding is None else None,
         )
 
-    def _given_model(self) -> Model:
-        return load_universal() if self.model is None else self.model
-
-    def _predict_proba(self, X: Any) -> NDArray[np.float64]:
-        check_is_fitted(self)
-        p = self.task_.decide(self.score_samples(X)).probabilities
-        assert p is not None  # the model has a calibration
-        return np.column_stack([1 - p, p])
+    def _has_probabilities(self) -> bool:
+        """True, or a NoCalibration that says what to do, from which scikit-learn makes its AttributeError."""
+        require_calibration(self.task_.model if "task_" in vars(self) else find_model(self.model), "predict_proba")
+        return True
 
     def _encode_labels(self, y: ArrayLike) -> NDArray[np.int8]:
         """Labels as 0, 1, -1; sets classes_."""

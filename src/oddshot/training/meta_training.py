@@ -3,6 +3,7 @@
 import dataclasses
 import warnings
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ from oddshot.training.held_out import learn_decisions
 from oddshot.training.progress import training_bar
 from oddshot.training.ranks import Ranks
 from oddshot.training.thresholds import find_threshold
+from oddshot.universal.shipped import find_model
 
 
 def meta_train(
@@ -34,7 +36,7 @@ def meta_train(
     *,
     validation: Sequence[Task] | None = None,
     method: str = AUTO,
-    start: Model | None = None,
+    start: Model | str | Path | None = None,
     members: int = 1,
     seed: int = 0,
     device: str = "auto",
@@ -58,9 +60,9 @@ def meta_train(
         The name of a method; `oddshot.methods.METHODS` lists them. With "auto", the model that ships, that model
         trained further, simple methods and new networks are compared on held-out tasks: the best of them is trained on
         all tasks, and the model that ships is returned unless another one is clearly ahead of it.
-    start : Model, optional
-        A model of the same method from which training continues, with its settings, such as `load_universal()`. With
-        "auto", its method is trained.
+    start : Model, str or Path, optional
+        A model of the same method from which training continues, with its settings: the model, the path of its file,
+        or "universal" for the one that ships. With "auto", its method is trained.
     members : int, default=1
         Number of members of an ensemble, each trained from its own seed; its score is the mean of theirs. Needs the
         name of a method.
@@ -111,8 +113,9 @@ def meta_train(
         refuse_settings_of_methods(members, hyperparameters)
         run = CandidateTraining(torch_device, seed, training, progress, ranks)
         return _choose(tasks, validation, encoding, sizes, run)
-    method_type = find_method(method if start is None or method != AUTO else start.method.name)
-    config = _make_config(method_type, hyperparameters, start)
+    start_model = None if start is None else find_model(start)
+    method_type = find_method(method if start_model is None or method != AUTO else start_model.method.name)
+    config = _make_config(method_type, hyperparameters, start_model)
     tasks = usable_tasks(tasks, sizes)
     held_out = usable_tasks(validation, sizes, "validation tasks") if validation is not None else None
     encoding = encoding or fit_encoding(tasks)
@@ -123,7 +126,7 @@ def meta_train(
     with training_bar(training, enabled=progress) as on_epoch:
         history = train(
             learned, data, [seed + k for k in range(members)], config=training, device=torch_device, on_epoch=on_epoch,
-            ranks=ranks, start=None if start is None else start.method,
+            ranks=ranks, start=None if start_model is None else start_model.method,
         )  # fmt: skip
     streams = [np.random.SeedSequence([seed, 1])]
     support_and_query = validation_episodes([valid_tasks], sizes, "resampled", torch_device, streams)
