@@ -1,6 +1,5 @@
 """The scikit-learn face: a binary classifier that adapts to a task's few labelled rows."""
 
-import json
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -30,7 +29,6 @@ from oddshot.data.tables.labels import labels_of_target
 from oddshot.data.task import ANOMALY, NORMAL, UNLABELLED
 from oddshot.decisions.calibration import check_rate
 from oddshot.errors import InputError, OddshotError, file_error
-from oddshot.methods.compiled import CompiledNetwork
 from oddshot.storage.detector_file import DetectorRecord, from_bytes, to_bytes
 from oddshot.storage.model_file import Model
 from oddshot.universal.shipped import find_model
@@ -271,8 +269,12 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def export_onnx(self, path: str | Path) -> None:
         """Write the adapted scorer to an ONNX file, checked with onnxruntime; if its scores differ, nothing is written.
 
-        Input `rows`: [n, n_attributes] in float32, as `encoding_.transform` gives them. Output `scores`: [n] in
-        float64, as of `score_samples`. Its metadata hold the `threshold` and, as JSON, the names of the `attributes`.
+        Input `rows`: where all columns of use are numbers or booleans, [n, columns] in float64, NaN where a value is
+        missing; otherwise [n, n_attributes] in float32, as `encoding_.transform` gives them. Output `scores`: [n] in
+        float64, as of `score_samples` for new rows: a row that was given to `fit` is not hidden from itself. Its
+        metadata hold the `threshold`, whether `rows` are "columns" or "attributes", and, as JSON, the names of the
+        `columns` and of the `attributes`. Works for `relative`, the method of the model that ships, and for methods
+        that score with a network; others are refused.
 
         Parameters
         ----------
@@ -280,15 +282,7 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             Where to write it; an existing file is replaced.
         """
         check_is_fitted(self)
-        task = self.task_
-        if not isinstance(task.compiled, CompiledNetwork):
-            raise InputError(
-                f"method {task.model.method.name!r} cannot be exported: its scores are more than a network's "
-                "(train --method eigen)"
-            )
-        rows = np.random.default_rng(0).normal(size=(1000, task.encoding.n_attributes)).astype(np.float32)
-        facts = {"threshold": repr(task.threshold), "attributes": json.dumps(task.encoding.attribute_names)}
-        write_onnx(path, task.compiled, facts, rows, task.score_encoded(rows))
+        write_onnx(path, self.task_)
 
     def save(self, path: str | Path) -> None:
         """Write the fitted detector to one file for `load_detector`: the model, and the rows it was adapted with.
