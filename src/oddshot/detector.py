@@ -12,11 +12,12 @@ import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import Tags
+from sklearn.utils import Tags, estimator_html_repr
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
+from oddshot.adapted.display import task_html
 from oddshot.adapted.explanation import Explanation
 from oddshot.adapted.onnx_export import write_onnx
 from oddshot.adapted.ranges import RangeMonitor
@@ -294,6 +295,18 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         write_bytes(Path(path), to_bytes(self._record()))
+
+    def _repr_html_(self) -> str:
+        """The fitted detector as a table in a notebook; before `fit`, as scikit-learn shows its estimators."""
+        if "task_" not in vars(self):
+            diagram: str = estimator_html_repr(self)
+            return diagram
+        return task_html("FewShotDetector", self.task_)
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        """What a notebook asks for: text, and HTML unless scikit-learn is set to display text."""
+        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
+        return bundle | ({"text/html": self._repr_html_()} if "text/html" in bundle else {})
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
