@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pandas as pd
@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 from oddshot.adapted.display import task_html
 from oddshot.adapted.explanation import Explanation
 from oddshot.adapted.onnx_export import write_onnx
+from oddshot.adapted.plots import draw_contributions, draw_scores, draw_spaces
 from oddshot.adapted.ranges import RangeMonitor
 from oddshot.adapted.task import AdaptedTask, require_calibration, sample_unlabelled
 from oddshot.data.encoding import ColumnChoice, Encoding
@@ -33,6 +34,9 @@ from oddshot.errors import InputError, OddshotError, file_error
 from oddshot.storage.detector_file import DetectorRecord, from_bytes, to_bytes
 from oddshot.storage.model_file import Model
 from oddshot.universal.shipped import find_model
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 MAX_BLOCK_ROWS = 1 << 16  # encoded and scored at a time: no second copy of a large X
 
@@ -267,6 +271,61 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         rows = self.task_.encode(self._check(X, reset=False), "X")
         return self.task_.suggest(rows, self.task_.score_encoded(rows), int(n))
 
+    def plot_scores(self, X: Any, ax: "Axes | None" = None) -> "Axes":
+        """Draw a histogram of the scores of rows, with the threshold and the labelled rows.
+
+        Parameters
+        ----------
+        X : as in `fit`, n rows with the same columns
+        ax : matplotlib Axes, optional
+            Where to draw; by default a new figure.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        scores = self.score_samples(X)
+        return draw_scores(self.task_, scores, ax)
+
+    def plot_spaces(self, X: Any, ax: "Sequence[Axes] | None" = None) -> "list[Axes]":
+        """Draw rows in the original, the embedded and the projected space, as in the paper's Figure 2.
+
+        The first two are reduced to their principal components. A method without such a space has fewer pictures, as
+        `relative` has no projected space without a labelled anomaly. Of more than 2,000 rows 2,000 are drawn.
+
+        Parameters
+        ----------
+        X : as in `fit`, n rows with the same columns
+        ax : sequence of matplotlib Axes, optional
+            Where to draw, one for each space; by default a new figure.
+
+        Returns
+        -------
+        list of matplotlib Axes
+        """
+        check_is_fitted(self)
+        rows = self.task_.encode(self._check(X, reset=False), "X")
+        return draw_spaces(self.task_, rows, self.task_.score_encoded(rows), ax)
+
+    def plot_contributions(self, row: Any, ax: "Axes | None" = None) -> "Axes":
+        """Draw what each column adds to the score of a row, as `explain` tells.
+
+        Parameters
+        ----------
+        row : as X in `fit`, with one row; or a one-dimensional array, or a row of a pandas frame
+        ax : matplotlib Axes, optional
+            Where to draw; by default a new figure.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        check_is_fitted(self)
+        rows = self.task_.encode(self._check(_as_one_row(row), reset=False), "row")
+        if len(rows) != 1:
+            raise InputError(f"row has {len(rows)} rows; one is drawn")
+        return draw_contributions(self.task_.explain(rows), ax)
+
     def export_onnx(self, path: str | Path) -> None:
         """Write the adapted scorer to an ONNX file, checked with onnxruntime; if its scores differ, nothing is written.
 
@@ -439,6 +498,13 @@ def _without_gaps(labels: NDArray[Any]) -> NDArray[Any]:
     cells: list[Any] = labels.tolist()
     missing = [cell is None or cell is pd.NA or cell != cell for cell in cells]
     return np.array([UNLABELLED if gap else cell for cell, gap in zip(cells, missing, strict=True)])
+
+
+def _as_one_row(row: Any) -> Any:
+    """A row of a frame or of an array as a table of one row; anything else as it is."""
+    if isinstance(row, pd.Series):
+        return pd.DataFrame([row]).infer_objects()
+    return row[None] if isinstance(row, np.ndarray) and row.ndim == 1 else row
 
 
 def _is_table(X: Any) -> bool:
