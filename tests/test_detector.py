@@ -434,6 +434,16 @@ def test_a_large_table_is_scored_in_blocks_and_errors_tell_the_row():
         detector.score_samples(X)
 
 
+def test_a_pipeline_may_give_it_tables_but_it_has_no_set_output():
+    X, y = named(numbers(9)), labels()
+    assert not hasattr(FewShotDetector(), "set_output")  # as scikit-learn's classifiers: there is no transform
+    pipeline = make_pipeline(StandardScaler(), FewShotDetector()).set_output(transform="pandas").fit(X, y)
+    assert pipeline[-1].feature_names_in_.tolist() == ["x0", "x1", "x2"]
+    expected = FewShotDetector().fit(StandardScaler().fit_transform(X), y)
+    found = pipeline.decision_function(X)
+    np.testing.assert_array_equal(found, expected.decision_function(StandardScaler().fit(X).transform(X)))
+
+
 def test_a_model_may_be_a_path_or_a_name(tmp_path):
     path, X, y = tmp_path / "fleet.safetensors", numbers(9), labels()
     small_model().save(path)

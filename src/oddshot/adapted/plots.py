@@ -111,7 +111,7 @@ def draw_contributions(explanation: Explanation, ax: "Axes | None" = None) -> "A
             ax.barh(height[is_drawn], values[is_drawn], color=colour, label=title)
     ax.axvline(0, color="black", linewidth=0.8)
     ax.set_yticks(height, names)
-    ax.invert_yaxis()
+    ax.set_ylim(len(names) - 0.5, -0.5)
     start, end = float(explanation.baseline_score[0]), float(explanation.score[0])
     ax.set(
         xlabel=f"from {start:.3g}, the score of the nearest labelled normal row,\nto {end:.3g}, the score of this row",
