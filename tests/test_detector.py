@@ -17,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
-from oddshot import FewShotDetector, InputError, load_universal, meta_train
+from oddshot import FewShotDetector, FileError, InputError, load_universal, meta_train
 from oddshot.adapted.task import MAX_UNLABELLED, sample_unlabelled
 from oddshot.detector import MAX_BLOCK_ROWS
 from oddshot.methods.contract import LabelledRows
@@ -432,3 +432,48 @@ def test_a_large_table_is_scored_in_blocks_and_errors_tell_the_row():
     X[MAX_BLOCK_ROWS + 1, 2] = np.inf
     with pytest.raises(InputError, match=f"row {MAX_BLOCK_ROWS + 2}, column 'x2'"):
         detector.score_samples(X)
+
+
+def test_a_pipeline_may_give_it_tables_but_it_has_no_set_output():
+    X, y = named(numbers(9)), labels()
+    assert not hasattr(FewShotDetector(), "set_output")  # as scikit-learn's classifiers: there is no transform
+    pipeline = make_pipeline(StandardScaler(), FewShotDetector()).set_output(transform="pandas").fit(X, y)
+    assert pipeline[-1].feature_names_in_.tolist() == ["x0", "x1", "x2"]
+    expected = FewShotDetector().fit(StandardScaler().fit_transform(X), y)
+    found = pipeline.decision_function(X)
+    np.testing.assert_array_equal(found, expected.decision_function(StandardScaler().fit(X).transform(X)))
+
+
+def test_a_model_may_be_a_path_or_a_name(tmp_path):
+    path, X, y = tmp_path / "fleet.safetensors", numbers(9), labels()
+    small_model().save(path)
+    for given, model in (("universal", load_universal()), (path, small_model()), (str(path), small_model())):
+        fitted = FewShotDetector(given)
+        assert fitted.get_params()["model"] is given  # untouched: it is read when fit is called
+        fitted = clone(fitted).fit(X, y)
+        assert fitted.model == given
+        expected = FewShotDetector(model).fit(X, y)
+        np.testing.assert_array_equal(fitted.score_samples(X), expected.score_samples(X))
+        np.testing.assert_array_equal(fitted.predict_proba(X), expected.predict_proba(X))
+    copied = pickle.loads(pickle.dumps(fitted))  # noqa: S301
+    path.unlink()  # a fitted detector needs the file no more
+    np.testing.assert_array_equal(copied.predict_proba(X), expected.predict_proba(X))
+
+
+def test_a_model_that_cannot_be_read_is_one_line():
+    for given, error, message in (
+        ("nowhere.safetensors", FileError, r"nowhere\.safetensors: cannot be read"),
+        ("Universal", FileError, "Universal: cannot be read"),
+        (7, InputError, "model is '7'; expected a Model, the path of its file, or 'universal'"),
+    ):
+        assert not hasattr(FewShotDetector(given), "predict_proba")
+        with pytest.raises(error, match=message):
+            FewShotDetector(given).fit(numbers(9), labels())
+
+
+def test_a_fitted_detector_tells_of_its_own_model_whether_there_are_probabilities():
+    bare = replace(small_model(), calibration=None, familiarity=None)
+    assert hasattr(FewShotDetector(), "predict_proba")
+    assert not hasattr(FewShotDetector(bare), "predict_proba")
+    fitted = FewShotDetector(small_model()).fit(numbers(9), labels()).set_params(model=bare)
+    assert fitted.predict_proba(numbers(8)).shape == (40, 2)

@@ -1,11 +1,10 @@
 """The scikit-learn face: a binary classifier that adapts to a task's few labelled rows."""
 
-import json
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pandas as pd
@@ -13,12 +12,15 @@ import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import Tags
+from sklearn.utils import Tags, estimator_html_repr
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
+from oddshot.adapted.display import task_html
 from oddshot.adapted.explanation import Explanation
 from oddshot.adapted.onnx_export import write_onnx
+from oddshot.adapted.plots import draw_contributions, draw_scores, draw_spaces
 from oddshot.adapted.ranges import RangeMonitor
 from oddshot.adapted.task import AdaptedTask, require_calibration, sample_unlabelled
 from oddshot.data.encoding import ColumnChoice, Encoding
@@ -29,10 +31,12 @@ from oddshot.data.tables.labels import labels_of_target
 from oddshot.data.task import ANOMALY, NORMAL, UNLABELLED
 from oddshot.decisions.calibration import check_rate
 from oddshot.errors import InputError, OddshotError, file_error
-from oddshot.methods.compiled import CompiledNetwork
 from oddshot.storage.detector_file import DetectorRecord, from_bytes, to_bytes
 from oddshot.storage.model_file import Model
-from oddshot.universal.shipped import load_universal
+from oddshot.universal.shipped import find_model
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 MAX_BLOCK_ROWS = 1 << 16  # encoded and scored at a time: no second copy of a large X
 
@@ -42,9 +46,9 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    model : Model, optional
-        What `meta_train` learned or `load_model` read; by default the model that ships with the package, which takes
-        any table (docs/universal.md).
+    model : Model, str or Path, optional
+        What `meta_train` learned, or the path of its file, which `fit` reads. By default, and by the name "universal",
+        the model that ships with the package, which takes any table (docs/universal.md).
     false_positive_rate : float from 0.001 to 0.5, optional
         The share of normal rows that `predict` may call anomalies, on average over tasks; by default 0.05. A model
         without calibration has one fixed threshold.
@@ -89,7 +93,7 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def __init__(
         self,
-        model: Model | None = None,
+        model: Model | str | Path | None = None,
         false_positive_rate: float | None = None,
         columns: Sequence[str] | Mapping[str, str] | ColumnChoice | Encoding | None = None,
         anomaly_value: object = None,
@@ -128,7 +132,7 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise InputError(f"X has {len(X)} rows and y has {len(labels)} labels")
         self._rate = check_rate(self.false_positive_rate)
         columns = self.columns if isinstance(self.columns, Encoding) else ColumnChoice.of(self.columns)
-        self.task_ = AdaptedTask.from_table(self._given_model(), X, labels, self._rate, columns)
+        self.task_ = AdaptedTask.from_table(find_model(self.model), X, labels, self._rate, columns)
         self._labelled, self._unlabelled = take_rows(X, self.task_.row_numbers), take_rows(X, sample_unlabelled(labels))
         self.decision_scores_, _ = self._score(X)
         if self.task_.notice:
@@ -206,9 +210,9 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         labels: NDArray[Any] = self.classes_[decided.astype(int)]
         return labels
 
-    @property
-    def predict_proba(self) -> Callable[[Any], NDArray[np.float64]]:
-        """predict_proba(X): the probability of each class, if normal and anomalous rows were equally frequent.
+    @available_if(lambda self: self._has_probabilities())  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """The probability of each class, if normal and anomalous rows were equally frequent.
 
         If a share s of all rows are anomalies, the odds are s / (1 − s) times as large. It was learned on tasks held
         out in training: a detector whose model has no calibration does not have this method.
@@ -221,8 +225,10 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         -------
         ndarray of shape (n, 2)
         """
-        require_calibration(self._given_model(), "predict_proba")
-        return self._predict_proba
+        check_is_fitted(self)
+        p = self.task_.decide(self.score_samples(X)).probabilities
+        assert p is not None  # the model has a calibration
+        return np.column_stack([1 - p, p])
 
     def explain(self, X: Any, neighbours: int = 5) -> Explanation:
         """Why rows have their scores: what each column adds, and the nearest labelled rows.
@@ -265,11 +271,70 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         rows = self.task_.encode(self._check(X, reset=False), "X")
         return self.task_.suggest(rows, self.task_.score_encoded(rows), int(n))
 
+    def plot_scores(self, X: Any, ax: "Axes | None" = None) -> "Axes":
+        """Draw a histogram of the scores of rows, with the threshold and the labelled rows.
+
+        Parameters
+        ----------
+        X : as in `fit`, n rows with the same columns
+        ax : matplotlib Axes, optional
+            Where to draw; by default a new figure.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        scores = self.score_samples(X)
+        return draw_scores(self.task_, scores, ax)
+
+    def plot_spaces(self, X: Any, ax: "Sequence[Axes] | None" = None) -> "list[Axes]":
+        """Draw rows in the original, the embedded and the projected space, as in the paper's Figure 2.
+
+        The first two are reduced to their principal components. A method without such a space has fewer pictures, as
+        `relative` has no projected space without a labelled anomaly. Of more than 2,000 rows 2,000 are drawn.
+
+        Parameters
+        ----------
+        X : as in `fit`, n rows with the same columns
+        ax : sequence of matplotlib Axes, optional
+            Where to draw, one for each space; by default a new figure.
+
+        Returns
+        -------
+        list of matplotlib Axes
+        """
+        check_is_fitted(self)
+        rows = self.task_.encode(self._check(X, reset=False), "X")
+        return draw_spaces(self.task_, rows, self.task_.score_encoded(rows), ax)
+
+    def plot_contributions(self, row: Any, ax: "Axes | None" = None) -> "Axes":
+        """Draw what each column adds to the score of a row, as `explain` tells.
+
+        Parameters
+        ----------
+        row : as X in `fit`, with one row; or a one-dimensional array, or a row of a pandas frame
+        ax : matplotlib Axes, optional
+            Where to draw; by default a new figure.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        check_is_fitted(self)
+        rows = self.task_.encode(self._check(_as_one_row(row), reset=False), "row")
+        if len(rows) != 1:
+            raise InputError(f"row has {len(rows)} rows; one is drawn")
+        return draw_contributions(self.task_.explain(rows), ax)
+
     def export_onnx(self, path: str | Path) -> None:
         """Write the adapted scorer to an ONNX file, checked with onnxruntime; if its scores differ, nothing is written.
 
-        Input `rows`: [n, n_attributes] in float32, as `encoding_.transform` gives them. Output `scores`: [n] in
-        float64, as of `score_samples`. Its metadata hold the `threshold` and, as JSON, the names of the `attributes`.
+        Input `rows`: where all columns of use are numbers or booleans, [n, columns] in float64, NaN where a value is
+        missing; otherwise [n, n_attributes] in float32, as `encoding_.transform` gives them. Output `scores`: [n] in
+        float64, as of `score_samples` for new rows: a row that was given to `fit` is not hidden from itself. Its
+        metadata hold the `threshold`, whether `rows` are "columns" or "attributes", and, as JSON, the names of the
+        `columns` and of the `attributes`. Works for `relative`, the method of the model that ships, and for methods
+        that score with a network; others are refused.
 
         Parameters
         ----------
@@ -277,15 +342,7 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             Where to write it; an existing file is replaced.
         """
         check_is_fitted(self)
-        task = self.task_
-        if not isinstance(task.compiled, CompiledNetwork):
-            raise InputError(
-                f"method {task.model.method.name!r} cannot be exported: its scores are more than a network's "
-                "(train --method eigen)"
-            )
-        rows = np.random.default_rng(0).normal(size=(1000, task.encoding.n_attributes)).astype(np.float32)
-        facts = {"threshold": repr(task.threshold), "attributes": json.dumps(task.encoding.attribute_names)}
-        write_onnx(path, task.compiled, facts, rows, task.score_encoded(rows))
+        write_onnx(path, self.task_)
 
     def save(self, path: str | Path) -> None:
         """Write the fitted detector to one file for `load_detector`: the model, and the rows it was adapted with.
@@ -297,6 +354,18 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         write_bytes(Path(path), to_bytes(self._record()))
+
+    def _repr_html_(self) -> str:
+        """The fitted detector as a table in a notebook; before `fit`, as scikit-learn shows its estimators."""
+        if "task_" not in vars(self):
+            diagram: str = estimator_html_repr(self)
+            return diagram
+        return task_html("FewShotDetector", self.task_)
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        """What a notebook asks for: text, and HTML unless scikit-learn is set to display text."""
+        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
+        return bundle | ({"text/html": self._repr_html_()} if "text/html" in bundle else {})
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -319,14 +388,10 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self.task_.encoding if self.task_.model.encoding is None else None,
         )
 
-    def _given_model(self) -> Model:
-        return load_universal() if self.model is None else self.model
-
-    def _predict_proba(self, X: Any) -> NDArray[np.float64]:
-        check_is_fitted(self)
-        p = self.task_.decide(self.score_samples(X)).probabilities
-        assert p is not None  # the model has a calibration
-        return np.column_stack([1 - p, p])
+    def _has_probabilities(self) -> bool:
+        """True, or a NoCalibration that says what to do, from which scikit-learn makes its AttributeError."""
+        require_calibration(self.task_.model if "task_" in vars(self) else find_model(self.model), "predict_proba")
+        return True
 
     def _encode_labels(self, y: ArrayLike) -> NDArray[np.int8]:
         """Labels as 0, 1, -1; sets classes_."""
@@ -433,6 +498,13 @@ def _without_gaps(labels: NDArray[Any]) -> NDArray[Any]:
     cells: list[Any] = labels.tolist()
     missing = [cell is None or cell is pd.NA or cell != cell for cell in cells]
     return np.array([UNLABELLED if gap else cell for cell, gap in zip(cells, missing, strict=True)])
+
+
+def _as_one_row(row: Any) -> Any:
+    """A row of a frame or of an array as a table of one row; anything else as it is."""
+    if isinstance(row, pd.Series):
+        return pd.DataFrame([row]).infer_objects()
+    return row[None] if isinstance(row, np.ndarray) and row.ndim == 1 else row
 
 
 def _is_table(X: Any) -> bool:

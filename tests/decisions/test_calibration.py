@@ -209,8 +209,9 @@ def test_a_smaller_rate_gives_fewer_anomalies():
 def test_a_model_without_calibration_has_no_probability():
     fitted = FewShotDetector(replace(small_model(), calibration=None, familiarity=None)).fit(numbers(9), labels())
     assert not hasattr(fitted, "predict_proba")
-    with pytest.raises(InputError, match="predict_proba needs a calibration, and the model has none; train it again"):
+    with pytest.raises(AttributeError, match="has no attribute 'predict_proba'") as caught:
         fitted.predict_proba(numbers(8))
+    assert str(caught.value.__cause__) == "predict_proba needs a calibration, and the model has none; train it again"
     assert fitted.familiarity_ is None
 
 

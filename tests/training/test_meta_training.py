@@ -9,7 +9,16 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oddshot import EpisodeSizes, FewShotDetector, InputError, Task, TrainingConfig, load_universal, meta_train
+from oddshot import (
+    EpisodeSizes,
+    FewShotDetector,
+    FileError,
+    InputError,
+    Task,
+    TrainingConfig,
+    load_universal,
+    meta_train,
+)
 from oddshot.methods.ablations import WoNN, WoNNConfig
 from oddshot.methods.contract import LabelledRows
 from oddshot.methods.relative import RelativeConfig
@@ -270,6 +279,17 @@ def test_training_goes_on_from_a_model_of_the_same_method_and_keeps_its_settings
             known = value[tuple(map(slice, before[name].shape))]
             torch.testing.assert_close(known, before[name], atol=1e-6, rtol=1e-6)
             assert known.numel() == value.numel() or float(value[:, before[name].shape[1] :].abs().max()) < 1e-6
+
+
+def test_the_start_may_be_a_path_or_a_name(tmp_path):
+    load_universal().save(tmp_path / "start.safetensors")
+    starts = (load_universal(), "universal", tmp_path / "start.safetensors", str(tmp_path / "start.safetensors"))
+    expected, *found = (
+        to_bytes(meta_train(fleet(), start=start, sizes=SIZES, training=SHORT, device="cpu")) for start in starts
+    )
+    assert all(one == expected for one in found)
+    with pytest.raises(FileError, match="nowhere"):
+        meta_train(fleet(), start="nowhere.safetensors", sizes=SIZES)
 
 
 def test_a_start_of_another_method_or_with_other_settings_is_refused():

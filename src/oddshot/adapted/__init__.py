@@ -1,4 +1,4 @@
-"""What the rows of one task make of a model: scores, decisions, reasons, suggestions, an ONNX file."""
+"""What the rows of one task make of a model: scores, decisions, reasons, suggestions, pictures, an ONNX file."""
 
 from oddshot.adapted.result import ScoredRows
 from oddshot.adapted.task import AdaptedTask

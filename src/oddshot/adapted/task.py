@@ -32,6 +32,7 @@ from oddshot.decisions.familiarity import WARNING_SHARE, FamiliarityResult
 from oddshot.errors import InputError
 from oddshot.methods.compiled import CompiledScore
 from oddshot.methods.contract import LabelledRows, Score
+from oddshot.methods.eigen import Eigen
 from oddshot.storage.model_file import Model
 
 MAX_UNLABELLED = 1000  # rows that a task is adapted with
@@ -182,6 +183,16 @@ class AdaptedTask:
         with torch.no_grad():
             projected: FloatArray = self.score.project(as_tensor(rows, self.model.method.device))[0, 0].cpu().numpy()
         return projected
+
+    def embed(self, rows: EncodedRows) -> FloatArray:
+        """Encoded rows in the embedded space, relative to the centre (Fig. 2b): [n, J], J = 0 without such a space."""
+        method = self.model.method
+        if not isinstance(method, Eigen):
+            return np.empty((len(rows), 0))
+        with torch.no_grad():
+            embedded = method.embed_rows(self.score, as_tensor(rows, method.device))
+        found: FloatArray = embedded[0, 0].double().cpu().numpy()
+        return found
 
     def explain(self, rows: EncodedRows, neighbours: int = 5) -> Explanation:
         """Why encoded rows have their scores: what each column adds, and the nearest labelled rows."""

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from oddshot.methods.compiled import CompiledRelative
 from oddshot.methods.contract import LabelledRows, Method, Score, ScoredContext, minus_smooth_auc
-from oddshot.methods.density import with_density
+from oddshot.methods.density import DensityScore, with_density
 from oddshot.methods.eigen import Eigen, EigenConfig
 from oddshot.methods.forest import ForestScore, with_forest
 from oddshot.methods.hyperparameters import require_at_least
@@ -181,8 +181,8 @@ class Relative(Eigen):
 
     def embed_rows(self, score: Score, x: Tensor) -> Tensor:
         """The same for rows that are described first."""
-        score = score.learned if isinstance(score, ForestScore) else score
-        assert isinstance(score, RelativeScore)  # the three spaces are drawn of tasks with anomalies
+        score = score.learned if isinstance(score, ForestScore | DensityScore) else score
+        assert isinstance(score, RelativeScore)
         return self.embed(score.describe(x), score.representation)
 
     def describer(self, support: LabelledRows, unlabelled: Tensor | None) -> Describer:

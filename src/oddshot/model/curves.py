@@ -74,7 +74,7 @@ class ColumnCurves:
 
     def knot_position(self, x: Tensor) -> Tensor:
         """Where values lie among the knots, from 0 to N_KNOTS − 1. x: [R, T, M, N]."""
-        scale, shift = self._knot_scaling
+        scale, shift = self.knot_scaling
         along = signed_log1p(torch.addcmul(shift, x, scale))
         return (along * ((N_KNOTS - 1) / (2 * MAX_POSITION)) + (N_KNOTS - 1) / 2).clamp(0, N_KNOTS - 1)
 
@@ -112,7 +112,7 @@ class ColumnCurves:
         return math.log(2 * n + 2) - (n + 1 - excess.abs()).log()
 
     @cached_property
-    def _knot_scaling(self) -> tuple[Tensor, Tensor]:
+    def knot_scaling(self) -> tuple[Tensor, Tensor]:
         """Factor and summand that bring a column to mean 0 and units of KNOT_SCALE deviations: [R, T, M, 1] each."""
         mean, spread = self.moments
         scale = 1 / (KNOT_SCALE * spread)

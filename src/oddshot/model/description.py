@@ -92,7 +92,7 @@ class Describer:
         return torch.cat([lengths, label.expand_as(lengths[:, :1])], dim=1)
 
     @cached_property
-    def _labelled_part(self) -> Tensor:
+    def labelled_part(self) -> Tensor:
         """The part of the pair network's first layer that does not depend on the row: [R, units, T, K, 1]."""
         W, b = _first(self.pair)
         return _layer(W[:, :, N_PAIR_ROW_FEATURES:], self.labelled_features, b)
@@ -103,7 +103,7 @@ class Describer:
         mask: [K, N], 0 for labelled rows that are left out; None where none is.
         """
         n_anomaly, (W, _) = self.context.n_anomaly, _first(self.pair)
-        out = _layer(W[:, :, :N_PAIR_ROW_FEATURES], view.pair_features()).add_(self._labelled_part).relu_()
+        out = _layer(W[:, :, :N_PAIR_ROW_FEATURES], view.pair_features()).add_(self.labelled_part).relu_()
         if mask is not None:
             out = out * mask
         anomaly, normal = out[:, :, :, :n_anomaly].sum(3), out[:, :, :, n_anomaly:]
@@ -153,7 +153,7 @@ class Describer:
         share = position - low
         low += N_KNOTS * torch.arange(M, dtype=torch.int32, device=x.device)
         starts = torch.arange(0, N * M, M, dtype=torch.int32, device=x.device)
-        values, steps = self._tables
+        values, steps = self.tables
         bag = torch.nn.functional.embedding_bag
         out = bag(low.view(-1), values, starts, mode="sum")
         out += bag(low.view(-1), steps, starts, mode="sum", per_sample_weights=share.view(-1))
@@ -162,7 +162,7 @@ class Describer:
         return torch.cat([out[:, :, :-C], _root(out[:, :, -C:])], dim=2)
 
     @cached_property
-    def _tables(self) -> tuple[Tensor, Tensor]:
+    def tables(self) -> tuple[Tensor, Tensor]:
         """What each column adds at each knot, and the difference to the next one: [M · N_KNOTS, D] each."""
         M, rows = self.context.rows.shape[3], self.context.rows
         knots = torch.arange(N_KNOTS, device=rows.device, dtype=rows.dtype).expand(1, 1, M, -1)

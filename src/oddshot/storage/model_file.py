@@ -22,6 +22,7 @@ from oddshot.methods.contract import Method
 from oddshot.methods.ensemble import Ensemble
 from oddshot.model.device import resolve_device
 from oddshot.storage.container import read_header, to_sealed_bytes
+from oddshot.storage.display import model_facts, to_html, to_line
 
 FORMAT = 2  # format 1 had no calibration
 KEY = "oddshot"
@@ -65,8 +66,8 @@ class Model:
     --------
     >>> import oddshot
     >>> model = oddshot.load_universal()
-    >>> model.method.name, model.n_weights
-    ('relative', 168843)
+    >>> model
+    <Model 'relative': 168,843 weights, tables of any width, calibrated>
     >>> sorted(model.training)
     ['context_share', 'learning_rate', 'seed', 'steps', 'tasks', 'weight_decay']
     """
@@ -105,6 +106,13 @@ class Model:
             If the disk is full.
         """
         write_bytes(Path(path), to_bytes(self))
+
+    def __repr__(self) -> str:
+        return to_line(self)
+
+    def _repr_html_(self) -> str:
+        """The model as a table in a notebook."""
+        return to_html("Model", model_facts(self))
 
     @property
     def n_weights(self) -> int:

@@ -3,6 +3,7 @@
 import dataclasses
 import warnings
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ from oddshot.training.interruption import check_resumable, interruption_facts, r
 from oddshot.training.progress import ProgressMode, training_bar, until_stopped
 from oddshot.training.ranks import Ranks
 from oddshot.training.thresholds import find_threshold
+from oddshot.universal.shipped import find_model
 
 
 def meta_train(
@@ -35,7 +37,7 @@ def meta_train(
     *,
     validation: Sequence[Task] | None = None,
     method: str = AUTO,
-    start: Model | None = None,
+    start: Model | str | Path | None = None,
     members: int = 1,
     seed: int = 0,
     device: str = "auto",
@@ -61,9 +63,9 @@ def meta_train(
         The name of a method; `oddshot.methods.METHODS` lists them. With "auto", the model that ships, that model
         trained further, simple methods and new networks are compared on held-out tasks: the best of them is trained on
         all tasks, and the model that ships is returned unless another one is clearly ahead of it.
-    start : Model, optional
-        A model of the same method from which training continues, with its settings, such as `load_universal()`. With
-        "auto", its method is trained.
+    start : Model, str or Path, optional
+        A model of the same method from which training continues, with its settings: the model, the path of its file,
+        or "universal" for the one that ships. With "auto", its method is trained.
     members : int, default=1
         Number of members of an ensemble, each trained from its own seed; its score is the mean of theirs. Needs the
         name of a method.
@@ -120,11 +122,12 @@ def meta_train(
         refuse_settings_of_methods(members, hyperparameters)
         run = CandidateTraining(torch_device, seed, training, progress, ranks, stop, resume)
         return _choose(tasks, validation, encoding, sizes, run)
-    method_type = find_method(method if start is None or method != AUTO else start.method.name)
+    start_model = None if start is None else find_model(start)
+    method_type = find_method(method if start_model is None or method != AUTO else start_model.method.name)
     if resume is not None:
-        config, start = resumed_config(resume, method_type.name, members, hyperparameters), resume
+        config, start_model = resumed_config(resume, method_type.name, members, hyperparameters), resume
     else:
-        config = _make_config(method_type, hyperparameters, start)
+        config = _make_config(method_type, hyperparameters, start_model)
     tasks = usable_tasks(tasks, sizes)
     held_out = usable_tasks(validation, sizes, "validation tasks") if validation is not None else None
     encoding = encoding or fit_encoding(tasks)
@@ -137,7 +140,8 @@ def meta_train(
     with training_bar(training, enabled=progress) as on_epoch:
         history = train(
             learned, data, [seed + k for k in range(members)], config=training, device=torch_device,
-            on_epoch=until_stopped(on_epoch, stop), ranks=ranks, start=None if start is None else start.method,
+            on_epoch=until_stopped(on_epoch, stop), ranks=ranks,
+            start=None if start_model is None else start_model.method,
         )  # fmt: skip
     interrupted = interruption_facts(encoded) if stop is not None and stop() else {}
     streams = [np.random.SeedSequence([seed, 1])]

@@ -5,9 +5,11 @@ import dataclasses
 from functools import cache
 from pathlib import Path
 
+from oddshot.errors import InputError
 from oddshot.model.device import resolve_device
 from oddshot.storage.model_file import Model, load_model
 
+UNIVERSAL = "universal"  # the name of the model that ships
 UNIVERSAL_MODEL_FILE = Path(__file__).with_name("universal.safetensors")
 
 
@@ -43,6 +45,17 @@ def load_universal(device: str = "cpu") -> Model:
     if torch_device == model.method.device:
         return model
     return dataclasses.replace(model, method=copy.deepcopy(model.method).to(torch_device))
+
+
+def find_model(model: Model | str | Path | None, device: str = "cpu") -> Model:
+    """A model as it is, or the one that is meant: by its path, by the name "universal", or by None, which ships too."""
+    if isinstance(model, Model):
+        return model
+    if model is None or model == UNIVERSAL:
+        return load_universal(device)
+    if not isinstance(model, str | Path):
+        raise InputError(f"model is {str(model)[:40]!r}; expected a Model, the path of its file, or {UNIVERSAL!r}")
+    return load_model(model, device)
 
 
 @cache
