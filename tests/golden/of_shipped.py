@@ -134,7 +134,7 @@ def _refusals() -> dict[str, Any]:
         "words in a number": lambda: of_table.score_samples(table.astype({"speed": object}).assign(speed="fast")),
         "infinity to score": lambda: fitted.score_samples(huge),
         "no rows to suggest": lambda: fitted.suggest(X, 0),
-        "no export": lambda: fitted.export_onnx("nowhere.onnx"),
+        "no export": lambda: fitted.export_onnx("nowhere/scorer.onnx"),
         "labels of a task": lambda: Task("press", X, y + 5),
         "rows of a task": lambda: Task("press", X, labels(9)),
     }

@@ -120,8 +120,6 @@ def test_mistakes_are_told():
     several = learn(members=2)
     with pytest.raises(InputError, match="the model to start from has several members"):
         learn(start=several)
-    with pytest.raises(InputError, match="cannot be exported"):
-        FewShotDetector(several).fit(fleet()[0].X[:9], fleet()[0].y[:9]).export_onnx("x.onnx")
 
 
 def test_members_can_start_from_the_model_that_ships():
