@@ -464,7 +464,7 @@ def test_a_model_that_cannot_be_read_is_one_line():
     for given, error, message in (
         ("nowhere.safetensors", FileError, r"nowhere\.safetensors: cannot be read"),
         ("Universal", FileError, "Universal: cannot be read"),
-        (7, InputError, "model is '7'; expected a Model, the path of its file, or 'universal'"),
+        (7, InputError, "model is of type 'int'; expected a Model, the path of its file, or 'universal'"),
     ):
         assert not hasattr(FewShotDetector(given), "predict_proba")
         with pytest.raises(error, match=message):

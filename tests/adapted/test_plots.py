@@ -113,10 +113,10 @@ def test_the_spaces_that_a_method_has(method, spaces):
         np.testing.assert_allclose(np.sort(drawn), np.sort(expected), rtol=1e-4, atol=1e-6)
 
 
-def test_without_an_anomaly_relative_has_no_projected_space():
+def test_without_an_anomaly_no_row_is_drawn_as_one():
     detector = FewShotDetector().fit(numbers(9)[1:5], [0] * 4)
     axes = detector.plot_spaces(numbers(8))
-    assert titles_of(axes) == ["original space", "embedded space"]
+    assert titles_of(axes) == ["original space", "embedded space", "projected space"]
     assert "labelled anomaly" not in legend_of(axes[0].figure)
 
 

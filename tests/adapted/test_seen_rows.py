@@ -14,7 +14,7 @@ def rows_of(seed, n, width=3):
 
 @pytest.mark.parametrize("block", [1, 7, 1 << 16])
 def test_only_seen_rows_get_their_own_scores(block, monkeypatch):
-    monkeypatch.setattr(seen_rows, "MAX_BLOCK_ROWS", block)
+    monkeypatch.setattr(seen_rows, "MAX_BLOCK_VALUES", 3 * block)
     seen, new = rows_of(0, 20), rows_of(1, 15)
     rows = np.concatenate([new, seen[[3, 3, 19, 0]]])
     scores = np.arange(len(rows), dtype=np.float64)

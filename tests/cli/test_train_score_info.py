@@ -6,6 +6,7 @@ import resource
 import signal
 import subprocess
 import sys
+import time
 import warnings
 from pathlib import Path
 
@@ -438,15 +439,14 @@ def test_a_full_disk_leaves_the_old_files(refusal):
 
 
 def test_ctrl_c_before_the_training_leaves_the_old_file_and_nothing_else(folder):
-    """The command waits for rows of a named pipe."""
+    """The command waits for rows on standard input."""
     Path("out.safetensors").write_text("old")
-    os.mkfifo("waits.csv")
     before = sorted(os.listdir())
-    process = subprocess.Popen(
-        [*COMMAND, *train("fleet/machine0.csv", "waits.csv")], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    with open("waits.csv", "w"):  # returns when the command has opened it
-        process.send_signal(signal.SIGINT)
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    process = subprocess.Popen([*COMMAND, *train("fleet/machine0.csv", "-")], text=True, **pipes)
+    while sorted(os.listdir()) == before and process.poll() is None:  # until it has made its temporary file
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=60)
     assert (process.returncode, errors) == (130, "")
     assert Path("out.safetensors").read_text() == "old"

@@ -74,6 +74,7 @@ def test_compiled_it_scores_the_same():
     torch.testing.assert_close(score.compiled()(query[0, 0]), score(query)[0, 0], rtol=1e-6, atol=1e-6)
     assert score.compiled().chunk_rows == score.learned.compiled().chunk_rows
     torch.testing.assert_close(score.representation, score.learned.representation)
+    torch.testing.assert_close(score.project(query), score.learned.project(query))
 
 
 @torch.no_grad()

@@ -363,3 +363,11 @@ def test_context_rows_score_as_loops_that_hide_each_from_itself(u):
     described = torch.tensor(np.array([task.description(networks, row, k) for k, row in enumerate(task.rows)]))
     np.testing.assert_allclose(context.scores[0, 0], score.distance(described[None, None])[0, 0], rtol=1e-8)
     np.testing.assert_array_equal(context.rows[0, 0], np.array(task.rows))
+
+
+@torch.no_grad()
+def test_of_thousands_of_labelled_rows_two_thousand_of_each_label_are_used():
+    normal = torch.randn(1, 1, 5000, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    for anomaly in (normal[:, :, :0], normal[:, :, :3] + 4):
+        score = build("relative", replicas=1, marks=0, M=3).adapt(LabelledRows(normal, anomaly))
+        assert score.scored_context().scores.shape[2] == 2000 + anomaly.shape[2]

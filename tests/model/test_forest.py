@@ -100,6 +100,12 @@ def test_rows_score_by_the_trees_that_have_not_seen_them():
         assert float(found[b, j]) == pytest.approx(float(shares[b, j][left_out[b, :, j]].mean()))
 
 
+def test_the_only_normal_row_does_not_look_like_an_anomaly():
+    anomaly, normal = draw(0, 4, shift=5), draw(1, 1)
+    found = grow_forest(anomaly, normal).out_of_fold(anomaly, normal)
+    np.testing.assert_allclose(found[:, 4], 4 / 5)  # the share of all rows: no other tells
+
+
 def test_the_order_of_rows_and_other_tasks_do_not_matter():
     anomaly, normal, x = draw(0, 5, shift=1), draw(1, 30), draw(2, 20)
     expected = grow_forest(anomaly, normal)(x)

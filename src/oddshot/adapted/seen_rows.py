@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-MAX_BLOCK_ROWS = 1 << 16  # hashed at a time
+MAX_BLOCK_VALUES = 1 << 21  # hashed at a time
 MAX_TWIN_SHARE = 0.05  # of the rows that have an equal one among them
 
 EncodedRows = NDArray[np.float32]
@@ -38,13 +38,19 @@ class SeenRows:
         """Give rows that equal a seen one the score of that one, in place. rows: [n, M], scores: [n]."""
         if len(self.rows) == 0:
             return
-        for start in range(0, len(rows), MAX_BLOCK_ROWS):
-            block = rows[start : start + MAX_BLOCK_ROWS]
+        n_block = _rows_of_block(rows)
+        for start in range(0, len(rows), n_block):
+            block = rows[start : start + n_block]
             hashes = hash_rows(block)
             position = np.searchsorted(self.hashes, hashes).clip(max=len(self.hashes) - 1)
             candidates = np.flatnonzero(self.hashes[position] == hashes)
             found = candidates[(block[candidates] == self.rows[position[candidates]]).all(axis=1)]
             scores[start + found] = self.scores[position[found]]
+
+
+def _rows_of_block(rows: EncodedRows) -> int:
+    width: int = rows.shape[1]
+    return max(MAX_BLOCK_VALUES // max(width, 1), 1)
 
 
 def hash_rows(rows: EncodedRows) -> NDArray[np.uint64]:

@@ -54,6 +54,7 @@ class AdaptedTask:
     support: [n, attributes], the labelled rows, encoded, with their labels [n] (1 = anomaly, 0 = normal). row_numbers:
     [n], how the caller counts them. threshold: the score above which a row is an anomaly. familiarity: whether the
     model knows such tasks, None where it cannot tell. ranges: of the numbers in the rows that it was adapted with.
+    n_unlabelled: how many unlabelled rows the method has used.
     """
 
     model: Model
@@ -66,6 +67,7 @@ class AdaptedTask:
     threshold: float
     familiarity: FamiliarityResult | None
     ranges: SeenRanges
+    n_unlabelled: int
 
     @classmethod
     def from_table(
@@ -118,7 +120,8 @@ class AdaptedTask:
         decision, familiarity = _decide(model, score, rows, others)
         threshold = decision.threshold(rate)
         ranges = SeenRanges.of(encoding, support if unlabelled is None else np.concatenate([support, unlabelled]))
-        return cls(model, encoding, score, support, labels, row_numbers, decision, threshold, familiarity, ranges)
+        facts = (threshold, familiarity, ranges, 0 if others is None else others.shape[2])
+        return cls(model, encoding, score, support, labels, row_numbers, decision, *facts)
 
     @cached_property
     def compiled(self) -> CompiledScore:
@@ -148,13 +151,13 @@ class AdaptedTask:
 
     def _threshold_notice(self) -> str:
         """Where rows are too few for a threshold, how many would do."""
-        n = int((self.labels == NORMAL).sum()) + self.score.scored_context().n_unlabelled
+        n = int((self.labels == NORMAL).sum()) + self.n_unlabelled
         if self.model.calibration is None or n >= MIN_ROWS_OF_THRESHOLD:
             return ""
-        rows = f"{n} normal rows are" if n > 1 else "one normal row is"
+        rows = f"{n} rows that are normal or unlabelled are" if n > 1 else "one normal row is"
         return (
-            f"{rows} too few for a threshold, so that more normal rows than intended may be flagged: label "
-            f"{MIN_ROWS_OF_THRESHOLD - n} more, or add unlabelled rows"
+            f"{rows} too few for a threshold: predictions and rates may be far off; label "
+            f"{MIN_ROWS_OF_THRESHOLD - n} more normal rows, or add unlabelled ones"
         )
 
     def encode(self, X: Any, where: str, first_row: int = 1) -> EncodedRows:
@@ -193,6 +196,10 @@ class AdaptedTask:
             embedded = method.embed_rows(self.score, as_tensor(rows, method.device))
         found: FloatArray = embedded[0, 0].double().cpu().numpy()
         return found
+
+    def projected_threshold(self, threshold: float) -> float | None:
+        """The distance from the centre that a score is, None where scores are something else than squared distances."""
+        return None if self.score.is_standardised or threshold < 0 else threshold**0.5
 
     def explain(self, rows: EncodedRows, neighbours: int = 5) -> Explanation:
         """Why encoded rows have their scores: what each column adds, and the nearest labelled rows."""

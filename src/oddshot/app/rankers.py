@@ -53,6 +53,9 @@ class Ranker(Protocol):
     def project(self, rows: EncodedRows) -> FloatArray | None:
         """Encoded rows on the projected axis (Fig. 2c), [n]; None if the method has no such axis."""
 
+    def projected_threshold(self, threshold: float) -> float | None:
+        """How far from the centre a score lies on the projected axis; None where the axis does not show scores."""
+
     def suggest(self, rows: EncodedRows, scores: FloatArray, n: int) -> IntArray:
         """Indices of the n rows to label next, the most useful first."""
 
@@ -81,6 +84,9 @@ class MedianDistanceRanker:
         """None: there is no calibration."""
 
     def project(self, rows: EncodedRows) -> None:
+        """None: there is no projection."""
+
+    def projected_threshold(self, threshold: float) -> None:
         """None: there is no projection."""
 
     def suggest(self, rows: EncodedRows, scores: FloatArray, n: int) -> IntArray:
@@ -135,6 +141,10 @@ class DetectorRanker:
         """[n]; the sign is chosen so that the mean of the labelled anomalies is positive."""
         projected = self._task.project(rows)
         return self._sign * projected[:, 0] if projected.shape[1] == 1 else None
+
+    def projected_threshold(self, threshold: float) -> float | None:
+        """How far from the centre a score lies on the projected axis; None for scores blended with other parts."""
+        return self._task.projected_threshold(threshold)
 
     def suggest(self, rows: EncodedRows, scores: FloatArray, n: int) -> IntArray:
         """The rows that the detector is least certain of."""

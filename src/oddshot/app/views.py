@@ -133,7 +133,7 @@ def map_points(open_table: OpenTable) -> dict[str, Any]:
 
 
 def axis_points(open_table: OpenTable) -> dict[str, Any]:
-    """Positions of rows on the projected axis, from -1 to 1 with the centre at 0, and of the threshold on both sides.
+    """Positions of rows on the projected axis, from -1 to 1 with the centre at 0, and of the threshold.
 
     The axis shows asinh(x / scale) with the median distance from the centre as scale, so it is logarithmic for distant
     rows. Empty if the method has no such axis.
@@ -145,9 +145,9 @@ def axis_points(open_table: OpenTable) -> dict[str, Any]:
     scale = float(np.median(np.abs(projected))) or 1.0
     compressed = np.arcsinh(projected / scale)
     limit = float(np.abs(compressed).max()) or 1.0
-    position, threshold = None, open_table.threshold
-    if threshold is not None and threshold >= 0:  # the score is the squared distance from the centre
-        position = float(np.arcsinh(threshold**0.5 / scale)) / limit
+    threshold = open_table.threshold
+    distance = None if threshold is None else open_table.ranking.ranker.projected_threshold(threshold)
+    position = None if distance is None else float(np.arcsinh(distance / scale)) / limit
     return {
         "rows": rows.tolist(),
         "x": np.round(compressed / limit, 4).tolist(),

@@ -38,6 +38,10 @@ class DensityScore(Score):
         """x: [R, T, N, M] -> [R, T, N] in float64."""
         return standardised_log(self.learned(x).clamp_min(0).sqrt(), self.statistics) + self.neighbours(x)
 
+    def project(self, x: Tensor) -> Tensor:
+        """The learned score's."""
+        return self.learned.project(x)
+
     @property
     def representation(self) -> Tensor:
         """The learned score's."""

@@ -30,6 +30,7 @@ from oddshot.model.relations import (
 )
 
 MAX_LABELLED = 64  # rows of each label that others are related to: the cost grows with every pair of them
+MAX_USED = 2000  # rows of each label that are used at all, by forest and distances
 
 
 @dataclass(frozen=True)
@@ -150,7 +151,8 @@ class Relative(Eigen):
     def relate(self, support: LabelledRows, unlabelled: Tensor | None = None) -> RelativeScore:
         """Describe the support by leave-one-out, and solve Eq. 3 for the described rows."""
         self.check_support(support)
-        support = LabelledRows(*(part.clamp(-MAX_ABS_VALUE, MAX_ABS_VALUE) for part in support))
+        used = _thinned(support, MAX_USED)
+        support = LabelledRows(*(part.clamp(-MAX_ABS_VALUE, MAX_ABS_VALUE) for part in used))
         describe = self.describer(_thinned(support), unlabelled)
         return RelativeScore(describe, self.solve(_described_support(describe), self.imagined), support)
 
@@ -205,14 +207,14 @@ class Relative(Eigen):
         return weights
 
 
-def _spaced(n: int) -> Tensor:
-    """At most MAX_LABELLED of n places, evenly spaced."""
-    return torch.arange(n) if n <= MAX_LABELLED else torch.linspace(0, n - 1, MAX_LABELLED).round().long()
+def _spaced(n: int, most: int = MAX_LABELLED) -> Tensor:
+    """At most so many of n places, evenly spaced."""
+    return torch.arange(n) if n <= most else torch.linspace(0, n - 1, most).round().long()
 
 
-def _thinned(support: LabelledRows) -> LabelledRows:
-    """At most MAX_LABELLED rows of each label."""
-    normal, anomaly = (rows[:, :, _spaced(rows.shape[2]).to(rows.device)] for rows in support)
+def _thinned(support: LabelledRows, most: int = MAX_LABELLED) -> LabelledRows:
+    """At most so many rows of each label."""
+    normal, anomaly = (rows[:, :, _spaced(rows.shape[2], most).to(rows.device)] for rows in support)
     return LabelledRows(normal, anomaly)
 
 

@@ -1,7 +1,8 @@
 """Forests of extremely randomised trees, as arrays: grown and evaluated for many tasks at once.
 
 As in scikit-learn's ExtraTreesClassifier (Geurts et al., 2006), each node tries √M random columns with one random
-threshold each and splits its rows by the one that lowers the Gini impurity most, until all of them have one label. Each
+threshold each and splits its rows by the one that lowers the Gini impurity most, until all of them have one label (or
+all of 64 random columns or more are constant among them). Each
 tree leaves out one fold of the rows, so that there are trees for every row which have not seen it.
 """
 
@@ -49,6 +50,9 @@ class Forest(NamedTuple):
         """The mean share of anomalies over the trees that a row was left out of: [B, a, M], [B, n, M] -> [B, a + n]."""
         is_left_out = left_out_rows(anomaly, normal, self.left.shape[1]).mT
         shares = self.shares(torch.cat([anomaly, normal], dim=1))
+        # Trees that have seen no normal row tell nothing: the only one would look like an anomaly.
+        has_no_normal = (self.share[..., 0] == 1).unsqueeze(1)
+        shares = torch.where(has_no_normal, anomaly.shape[1] / is_left_out.shape[1], shares)
         return (shares * is_left_out).sum(-1) / is_left_out.sum(-1)
 
 
@@ -223,7 +227,8 @@ def compile_forest(forest: Forest) -> list[CompiledLevel]:
 def evaluate_compiled(levels: Sequence[CompiledLevel], x: Tensor) -> Tensor:
     """The mean share of anomalies over all trees, from the leaves up to the roots. x: [M, n] -> [n].
 
-    It needs no indices that differ between rows, so that it is several times as fast as following each row down.
+    It needs no indices that differ between rows: with few labelled rows it is several times as fast as following each
+    row down; with hundreds, whose trees have many nodes, it is not.
     """
     share = levels[-1].share.unsqueeze(-1).expand(-1, x.shape[1])
     for level in reversed(levels[:-1]):

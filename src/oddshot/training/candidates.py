@@ -208,8 +208,12 @@ def _training_plans(fleet: ComparedFleet, run: CandidateTraining) -> Iterator[Tr
 
 
 def _config(limits: TrainingConfig, epochs: int, patience: int) -> TrainingConfig:
-    epochs, patience = min(epochs, limits.epochs), min(patience, limits.patience)
-    return TrainingConfig(batch_size=min(BATCH_SIZE, limits.batch_size), epochs=epochs, patience=patience)
+    return dataclasses.replace(
+        limits,
+        batch_size=min(BATCH_SIZE, limits.batch_size),
+        epochs=min(epochs, limits.epochs),
+        patience=min(patience, limits.patience),
+    )
 
 
 def episodes_per_epoch(fleet: ComparedFleet) -> int:

@@ -78,7 +78,8 @@ def _compare(fleet: ComparedFleet, run: CandidateTraining) -> list[tuple[Contend
         before = earlier.get(contender.title)
         if not (contender.is_interrupted and before is not None and before[1].auc >= figure.auc):
             compared[contender.title] = (contender, figure)
-    return list(compared.values())
+    # A file holds its candidates in alphabetical order.
+    return sorted(compared.values(), key=lambda pair: pair[0].title != contenders[0].title)
 
 
 def compare_with_shipped(aucs: FloatArray, shipped: FloatArray, tasks: NDArray[np.integer]) -> Figure:

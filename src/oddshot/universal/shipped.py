@@ -51,11 +51,10 @@ def find_model(model: Model | str | Path | None, device: str = "cpu") -> Model:
     """A model as it is, or the one that is meant: by its path, by the name "universal", or by None, which ships too."""
     if isinstance(model, Model):
         return model
-    if model is None or model == UNIVERSAL:
-        return load_universal(device)
-    if not isinstance(model, str | Path):
-        raise InputError(f"model is {str(model)[:40]!r}; expected a Model, the path of its file, or {UNIVERSAL!r}")
-    return load_model(model, device)
+    if model is not None and not isinstance(model, str | Path):
+        kind = type(model).__name__
+        raise InputError(f"model is of type {kind!r}; expected a Model, the path of its file, or {UNIVERSAL!r}")
+    return load_universal(device) if model is None or model == UNIVERSAL else load_model(model, device)
 
 
 @cache

@@ -75,8 +75,9 @@ def deviation_from_constant(values: NDArray[Any], constant: Any, out: NDArray[np
     the root of the deviation's share of the constant, at most 1. Where the constant is 0, any other value is 1 or -1.
     """
     missing: NDArray[np.bool_] = np.isnan(values)
-    deviation, size = np.where(missing, constant, values) - constant, np.abs(constant)
+    size = np.abs(constant)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        deviation = np.where(missing, constant, values) - constant
         share = np.minimum(np.abs(deviation) / size, 1.0)
     out[...] = np.sign(deviation) * np.sqrt(np.where(deviation == 0, 0.0, share))
     return missing
