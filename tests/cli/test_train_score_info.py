@@ -446,8 +446,10 @@ def test_ctrl_c_before_the_training_leaves_the_old_file_and_nothing_else(folder)
     process = subprocess.Popen([*COMMAND, *train("fleet/machine0.csv", "-")], text=True, **pipes)
     while sorted(os.listdir()) == before and process.poll() is None:  # until it has made its temporary file
         time.sleep(0.05)
+    time.sleep(1)  # it reads the first table, then waits
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
+    process.wait(timeout=60)  # with standard input open: at its end the command would go on
+    _, errors = process.communicate()
     assert (process.returncode, errors) == (130, "")
     assert Path("out.safetensors").read_text() == "old"
     assert sorted(os.listdir()) == before
