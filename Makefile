@@ -7,7 +7,7 @@ USED := $(VENV)/.installed-package
 SERVED := $(VENV)/.installed-app
 DEVELOPED := $(VENV)/.installed
 
-.PHONY: help demo app test lint mutation bench bench-memory bench-service bench-app packages clean
+.PHONY: help demo app test lint mutation hostile bench bench-memory bench-service bench-app docs packages examples newest dist clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -30,6 +30,9 @@ lint: $(DEVELOPED)  ## ruff, mypy and import-linter
 mutation: $(DEVELOPED)  ## how many of 600 small errors made on purpose the tests notice; five minutes
 	$(ONE_THREAD) $(BIN)/python -m tests.mutation --sample 600 --seed 0
 
+hostile: $(DEVELOPED)  ## every door tried with broken and odd input, kills and full disks; half an hour
+	$(ONE_THREAD) $(BIN)/python -m tests.hostile --out results/hostile
+
 bench: $(DEVELOPED)  ## speed, as ratios measured in one run
 	$(ONE_THREAD) $(BIN)/python -m benchmarks
 
@@ -42,8 +45,23 @@ bench-service: $(DEVELOPED)  ## the service under wrk; five minutes, a quiet mac
 bench-app: $(DEVELOPED)  ## how long a person waits for the app; a minute, a quiet machine
 	$(BIN)/python -m benchmarks.app
 
+docs: $(DEVELOPED)  ## build the documentation as pages that open from the disk: site/index.html
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
+
 packages: $(DEVELOPED)  ## draw the packages and who imports whom, for CONTRIBUTING.md
 	$(BIN)/python -m benchmarks.packages --out docs/packages.png
+
+examples: $(DEVELOPED)  ## run the examples and make docs/examples.md, its pictures and the notebooks; two minutes
+	$(ONE_THREAD) $(BIN)/python -m examples
+
+newest:  ## the tests with the newest versions of all packages but torch, in an environment of their own
+	$(PYTHON) -m venv .venv-newest
+	grep '^torch==' constraints.txt > .venv-newest/torch.txt
+	.venv-newest/bin/pip install --quiet --upgrade --upgrade-strategy eager -c .venv-newest/torch.txt -e '.[dev]'
+	.venv-newest/bin/python -m pytest -n auto --dist loadfile
+
+dist: $(DEVELOPED)  ## the wheel and the sdist, checked and installed into a new environment; some minutes
+	$(BIN)/python -m benchmarks.distribution
 
 clean:  ## delete the virtual environment
 	rm -rf $(VENV)

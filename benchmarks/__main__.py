@@ -8,9 +8,13 @@ import json
 import sys
 from pathlib import Path
 
+from benchmarks.machine import describe_machine
 from benchmarks.timing import Verdict
 
-NAMES = ("cold_start", "projection", "training_step", "training", "adaptation", "scoring", "relative", "encoding")
+NAMES = (
+    *("cold_start", "projection", "training_step", "training", "adaptation"),
+    *("scoring", "relative", "shipped", "growth", "encoding", "csv_to_scores", "training_command"),
+)
 SLOW = ("memory",)  # only when asked for
 REPORT = Path(__file__).parent / "report.json"
 
@@ -20,9 +24,17 @@ def main(names: list[str]) -> None:
     for name in names or NAMES:
         for verdict in importlib.import_module(f"benchmarks.{name}").run():
             verdicts.append(Verdict(*verdict))
-            word = "ok    " if verdicts[-1].ok else "MISSED"
-            print(f"{word} {verdicts[-1].ratio:8.2f} (target {verdicts[-1].target:g})  {verdicts[-1].name}", flush=True)
-    REPORT.write_text(json.dumps([*kept(verdicts, names), *(one._asdict() for one in verdicts)], indent=2) + "\n")
+            print(as_line(verdicts[-1]), flush=True)
+    lines = [one._asdict() | {"machine": describe_machine()} for one in verdicts]
+    REPORT.write_text(json.dumps([*kept(verdicts, names), *lines], indent=2) + "\n")
+
+
+def as_line(verdict: Verdict) -> str:
+    """What is printed of a verdict."""
+    if verdict.ratio is None:
+        return f"none            (target {verdict.target:g})  {verdict.name}: {verdict.note}"
+    word = "ok    " if verdict.ok else "MISSED"
+    return f"{word} {verdict.ratio:8.2f} (target {verdict.target:g})  {verdict.name}"
 
 
 def kept(verdicts: list[Verdict], names: list[str]) -> list[dict[str, object]]:

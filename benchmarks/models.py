@@ -13,6 +13,7 @@ from oddshot.methods.eigen import Eigen, EigenConfig
 from oddshot.storage.model_file import DEFAULT_THRESHOLD, Model
 
 M = 21
+NAMES = [f"x{j}" for j in range(M)]  # of the columns, where they have names
 
 
 def untrained_model(n_attributes: int = M, **settings: Any) -> Model:

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from benchmarks.models import M, support, untrained_model
+from benchmarks.models import NAMES, M, support, untrained_model
 from benchmarks.timing import Verdict
 from oddshot.data.tables.ipc import to_ipc
 from oddshot.service.requests import ARROW, JSON
@@ -28,7 +28,6 @@ REPORT, SCRIPT = Path(__file__).with_name("service.json"), Path(__file__).with_n
 SECONDS, WARM_UP, CONNECTIONS, BODIES = 60, 10, 16, 20
 WORKERS = 2
 BATCH = 512  # rows: with 16 connections and 200,000 rows a second, 41 ms of waiting
-NAMES = [f"x{j}" for j in range(M)]
 
 
 class Load(NamedTuple):
@@ -40,7 +39,7 @@ class Load(NamedTuple):
     target: float
 
 
-LOADS = (Load("single rows in JSON", JSON, 1, 500), Load(f"Arrow batches of {BATCH} rows", ARROW, BATCH, 200_000))
+LOADS = (Load("single rows in JSON", JSON, 1, 1000), Load(f"Arrow batches of {BATCH} rows", ARROW, BATCH, 200_000))
 
 
 def main(seconds: int) -> None:

@@ -10,12 +10,16 @@ from typing import NamedTuple
 
 
 class Verdict(NamedTuple):
-    """A ratio, the figure it should not miss, and whether it holds."""
+    """A ratio, the figure it should not miss, and whether it holds.
+
+    Where the processor lacks what a line needs, there is neither ratio nor verdict, and the note says so.
+    """
 
     name: str
-    ratio: float
+    ratio: float | None
     target: float
-    ok: bool
+    ok: bool | None
+    note: str = ""
 
 
 def best_seconds(work: Callable[[], object], repeats: int = 5, clock: Callable[[], float] = time.process_time) -> float:

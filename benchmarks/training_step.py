@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import torch
 
+from benchmarks.machine import has_bf16
 from benchmarks.timing import Verdict, best_seconds, in_turn
 from oddshot.data.episodes.sampling import EpisodeSizes
 from oddshot.data.episodes.synthesis import mixed_tasks
@@ -68,11 +69,18 @@ def training_step(n_tasks: int, *, bf16: bool = False) -> Callable[[], None]:
 
 def run() -> list[Verdict]:
     bare, step, draw = in_turn(bare_products(TASKS), training_step(TASKS), drawing(TASKS), repeats=12)
-    bf16 = best_seconds(training_step(TASKS, bf16=True), repeats=2)
-    figures = (
-        ("times the bare matrix products", step / bare, 1.5),
-        ("times the fp32 products with bf16 autocast", bf16 / bare, 0.75),
-        ("share of drawing and mixing", draw / step, 0.1),
-    )
     what = f"training step, {TASKS} tasks, M = {M}"
-    return [Verdict(f"{what}: {name}", ratio, target, ratio <= target) for name, ratio, target in figures]
+    products, drawn = step / bare, draw / step
+    return [
+        Verdict(f"{what}: times the bare matrix products", products, 1.5, products <= 1.5),
+        bf16_verdict(f"{what}: times the fp32 products with bf16 autocast", bare),
+        Verdict(f"{what}: share of drawing and mixing", drawn, 0.1, drawn <= 0.1),
+    ]
+
+
+def bf16_verdict(name: str, bare: float) -> Verdict:
+    """The step under bf16 autocast; without instructions for it torch takes a loop, which tells nothing."""
+    if not has_bf16():
+        return Verdict(name, None, 0.75, None, "needs AVX512-BF16 or AMX, which this processor lacks")
+    ratio = best_seconds(training_step(TASKS, bf16=True), repeats=2) / bare
+    return Verdict(name, ratio, 0.75, ratio <= 0.75)

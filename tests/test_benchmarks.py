@@ -1,9 +1,14 @@
 """A benchmark's reference counts only if it computes the same."""
 
+import pytest
 import torch
 
+from benchmarks import machine
+from benchmarks.__main__ import as_line
+from benchmarks.growth import Growth
 from benchmarks.models import untrained_model
 from benchmarks.reference import Reference
+from benchmarks.training_step import bf16_verdict
 from oddshot.methods.contract import LabelledRows
 
 
@@ -25,3 +30,17 @@ def test_the_straightforward_reference_has_the_same_loss():
                        LabelledRows(query[None, None, :25], query[None, None, 25:]))  # fmt: skip
     torch.testing.assert_close(reference.double().loss(support.double(), query.double()), ours[0], atol=1e-5, rtol=1e-5)
     assert abs(float(ours[0].detach()) + 0.5) > 0.01  # the scores differ enough to tell
+
+
+def test_the_exponent_is_that_of_the_largest_sizes():
+    sizes = (1, 10, 20, 40, 80)
+    growth = Growth("fit", "rows", sizes, [7.0, *(3 * n**1.5 for n in sizes[1:])])
+    assert growth.exponent == pytest.approx(1.5)
+
+
+def test_a_line_that_the_processor_cannot_hold_says_so(monkeypatch):
+    monkeypatch.setattr(machine, "processor_flags", lambda: ["avx2"])
+    verdict = bf16_verdict("bf16", 1.0)
+    assert (verdict.ratio, verdict.ok) == (None, None)
+    assert as_line(verdict).endswith("bf16: needs AVX512-BF16 or AMX, which this processor lacks")
+    assert "avx2" in machine.describe_machine()

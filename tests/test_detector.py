@@ -1,4 +1,5 @@
 import pickle
+import warnings
 from collections import OrderedDict
 from dataclasses import replace
 from functools import cache, partial
@@ -168,9 +169,10 @@ def test_wrong_widths():
             fitted.predict(numbers(0, width=width))
 
 
-@pytest.mark.parametrize("value", [np.inf, -np.inf, 1e19, -1e19])
-@pytest.mark.parametrize("make", [np.asarray, named])
-def test_numbers_beyond_the_limit_are_found(value, make):
+@pytest.mark.parametrize(
+    ("make", "value"), [*((np.asarray, v) for v in (np.inf, -np.inf, 1e19, -1e19)), (named, 1e19), (named, -1e19)]
+)
+def test_numbers_beyond_the_limit_are_found(make, value):
     X = numbers(9)
     X[6, 1] = value
     with pytest.raises(InputError, match=r"X: row 7, column 'x1': .* is too large; expected a number within ±1e18"):
@@ -178,6 +180,19 @@ def test_numbers_beyond_the_limit_are_found(value, make):
     for model in (None, small_model()):
         with pytest.raises(InputError, match=r"row \d, column 'x1': .* is too large"):
             FewShotDetector(model).fit(make(X), labels())
+
+
+@pytest.mark.parametrize("value", [np.inf, -np.inf])
+def test_infinite_cells_of_a_frame_are_missing_with_a_warning(value):
+    X = numbers(9)
+    X[6, 1] = value
+    gaps = np.where(np.isinf(X), np.nan, X)
+    with pytest.warns(UserWarning, match=r"support: row 7, column 'x1': -?inf is infinite and taken as missing$"):
+        fitted = FewShotDetector().fit(named(X), labels())
+    same = FewShotDetector().fit(named(gaps), labels())
+    with pytest.warns(UserWarning, match=r"^row 7, column 'x1': -?inf is infinite and taken as missing$"):
+        scores = fitted.score_samples(named(X))
+    np.testing.assert_array_equal(scores, same.score_samples(named(gaps)))
 
 
 @pytest.mark.parametrize("method", [None, "wonn", "woanomaly", "eigen"])
@@ -276,7 +291,15 @@ def test_labels_of_other_types_and_pairs_of_numbers(kind):
     X, y = numbers(9)[:10], (labels(10) == 1).astype(int)
     expected = FewShotDetector().fit(X, y)
     given = y.astype(kind) if isinstance(kind, type) and kind is not list else kind(y)
-    fitted = FewShotDetector().fit(X, given)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        fitted = FewShotDetector().fit(X, given)
+    low, high = np.unique(given).tolist()
+    is_said = [
+        f"y has {low} and {high}: {high} is taken for anomalies and {low} for normal rows" in str(w.message)
+        for w in caught
+    ]
+    assert is_said == ([] if {low, high} == {0, 1} else [True])
     np.testing.assert_array_equal(fitted.score_samples(X), expected.score_samples(X))
     assert set(fitted.classes_.tolist()) == set(np.unique(given).tolist())
     np.testing.assert_array_equal(fitted.predict(X), fitted.classes_[expected.predict(X)])
@@ -331,10 +354,60 @@ def test_labels_of_text_with_an_anomaly_value():
         np.testing.assert_array_equal(fitted.predict(X), np.array(["ok", y[1]])[expected.predict(X)])
     several = FewShotDetector(anomaly_value="bad").fit(X, ["ok", "bad", None, "fine"])
     assert several.classes_.tolist() == [0, 1]
-    with pytest.raises(
-        ValueError, match=r"y: no row has 'y' = 'Bad'; values seen: 'ok', 'bad' \(did you mean 'bad'\?\)"
-    ):
+    with pytest.raises(ValueError, match=r"y: no label is 'Bad'; values seen: 'ok', 'bad' \(did you mean 'bad'\?\)"):
         FewShotDetector(anomaly_value="Bad").fit(X, ["ok", "bad", None, "ok"])
+
+
+def test_text_of_0_and_1_is_taken_as_in_files():
+    X = numbers(0)[:4]
+    expected = FewShotDetector().fit(X, [0, 1, -1, 0])
+    for y in (["0", "1", "-1", "0"], ["0", "1", None, "0"], pd.Series(["0", "1", pd.NA, "0"], dtype="string")):
+        fitted = FewShotDetector().fit(X, y)
+        np.testing.assert_array_equal(fitted.score_samples(X), expected.score_samples(X))
+        assert fitted.predict(X).tolist() == [str(label) for label in expected.predict(X)]
+
+
+def test_minus_one_is_the_anomaly_where_one_says_so():
+    X, y = numbers(9), (labels() == 1).astype(int)
+    expected = FewShotDetector().fit(X, y)
+    as_outliers = FewShotDetector(anomaly_value=-1).fit(X, 1 - 2 * y)  # as scikit-learn's outlier detectors predict
+    np.testing.assert_array_equal(as_outliers.predict(X), 1 - 2 * expected.predict(X))
+    as_signs = FewShotDetector(anomaly_value=1).fit(X, 2 * y - 1)
+    np.testing.assert_array_equal(as_signs.predict(X), 2 * expected.predict(X) - 1)
+
+
+def messages(call):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        call()
+    return [str(warning.message) for warning in caught]
+
+
+def test_more_anomalies_than_normal_rows_are_doubted():
+    X, y = numbers(9), np.arange(40) % 4 == 0
+    doubt = (
+        "30 rows are labelled anomalous and only 10 normal: are the labels the wrong way round? 1 = anomaly, 0 = normal"
+    )
+    assert doubt in messages(lambda: FewShotDetector().fit(X, ~y))
+    assert messages(lambda: FewShotDetector().fit(X, y)) == []
+    assert messages(lambda: FewShotDetector().fit(X[:12], np.arange(12) > 2)) == []  # a handful may be chosen so
+
+
+def test_unlabelled_rows_are_asked_for_where_a_cautious_threshold_finds_nothing():
+    """Ten columns, two of which the anomalies differ in by four deviations; three labelled normal rows."""
+    rng = np.random.default_rng(2)
+    X, y = rng.normal(size=(400, 10)), np.arange(400) < 60
+    X[y, :2] += 4
+    known, others = np.arange(60, 63), np.r_[:15, 100:235]  # a tenth of the others are anomalies
+    cautious = FewShotDetector().fit(X[known], [0, 0, 0])
+    assert cautious.predict(X).sum() == 0
+    hint = "none of 400 rows is called an anomaly, where a false-positive rate of 5 % alone would give about 20: "
+    assert [text.startswith(hint) for text in messages(lambda: cautious.predict(X))] == [True]
+    assert messages(lambda: cautious.predict(X[:50])) == []  # 2.5 expected
+    assert messages(lambda: cautious.score_samples(X)) == []
+    better = FewShotDetector().fit(X[np.r_[known, others]], np.r_[np.zeros(3), np.full(len(others), -1)])
+    assert better.predict(X[30:60]).mean() > 0.3
+    assert messages(lambda: better.predict(X[235:])) == []
 
 
 def test_labels_in_a_column_are_taken_with_a_warning():
@@ -463,7 +536,7 @@ def test_a_model_may_be_a_path_or_a_name(tmp_path):
 def test_a_model_that_cannot_be_read_is_one_line():
     for given, error, message in (
         ("nowhere.safetensors", FileError, r"nowhere\.safetensors: cannot be read"),
-        ("Universal", FileError, "Universal: cannot be read"),
+        ("Universal", FileError, "Universal: no such file; did you mean 'universal'"),
         (7, InputError, "model is of type 'int'; expected a Model, the path of its file, or 'universal'"),
     ):
         assert not hasattr(FewShotDetector(given), "predict_proba")
@@ -477,3 +550,15 @@ def test_a_fitted_detector_tells_of_its_own_model_whether_there_are_probabilitie
     assert not hasattr(FewShotDetector(bare), "predict_proba")
     fitted = FewShotDetector(small_model()).fit(numbers(9), labels()).set_params(model=bare)
     assert fitted.predict_proba(numbers(8)).shape == (40, 2)
+
+
+def test_a_rate_can_be_set_after_fit():
+    X, y = numbers(1), labels()
+    detector = FewShotDetector().fit(X, y)
+    for rate in (0.01, 0.3, None):
+        detector.set_params(false_positive_rate=rate)
+        fresh = FewShotDetector(false_positive_rate=rate).fit(X, y)
+        assert detector.threshold_ == fresh.threshold_
+        np.testing.assert_array_equal(detector.predict(X), fresh.predict(X))
+    with pytest.raises(InputError, match=r"false_positive_rate is 0\.9; it must be"):
+        detector.set_params(false_positive_rate=0.9).predict(X)

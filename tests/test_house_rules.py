@@ -22,6 +22,7 @@ ATTRIBUTE_PROBES = {  # modules that may use getattr or hasattr, with the reason
     "data.encoding.validation": "fields of a dataclass by name",
     "data.episodes.sampling": "fields of a dataclass by name",
     "data.tables.conversion": "recognises pandas, polars and Arrow without importing them",
+    "data.tables.target": "recognises columns of pandas and polars without importing them",
     "detector": "recognises tables without importing their libraries",
     "methods.hyperparameters": "fields of a dataclass by name",
     "methods.registry": "a registered class may lack the attribute",

@@ -120,7 +120,7 @@ def test_a_wrong_name_is_found():
 
 
 def test_links_lead_to_files_and_headings():
-    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "results").rglob("*.md")]
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "results").rglob("*.md")]
     assert len(pages) >= 12
     broken = []
     for page in pages:

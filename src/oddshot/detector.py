@@ -14,23 +14,25 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags, estimator_html_repr
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import type_of_target
-from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from oddshot.adapted.display import task_html
 from oddshot.adapted.explanation import Explanation
+from oddshot.adapted.monitor import ScoringMonitor
 from oddshot.adapted.onnx_export import write_onnx
 from oddshot.adapted.plots import draw_contributions, draw_scores, draw_spaces
-from oddshot.adapted.ranges import RangeMonitor
-from oddshot.adapted.task import AdaptedTask, require_calibration, sample_unlabelled
+from oddshot.adapted.task import AdaptedTask, require_calibration, sample_unlabelled, with_rows_before
 from oddshot.data.encoding import ColumnChoice, Encoding
-from oddshot.data.files import write_bytes
+from oddshot.data.files import as_path, write_bytes
 from oddshot.data.tables.concatenation import concat_tables
 from oddshot.data.tables.conversion import as_table, take_rows
-from oddshot.data.tables.labels import labels_of_target
-from oddshot.data.task import ANOMALY, NORMAL, UNLABELLED
+from oddshot.data.tables.labels import swapped_labels_notice
+from oddshot.data.tables.rows_argument import array_error, as_unmasked
+from oddshot.data.tables.target import parse_target
+from oddshot.data.task import UNLABELLED
 from oddshot.decisions.calibration import check_rate
-from oddshot.errors import InputError, OddshotError, file_error
+from oddshot.errors import InputError, OddshotError, require_whole_number
+from oddshot.storage.container import read_container
 from oddshot.storage.detector_file import DetectorRecord, from_bytes, to_bytes
 from oddshot.storage.model_file import Model
 from oddshot.universal.shipped import find_model
@@ -47,17 +49,18 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     model : Model, str or Path, optional
-        What `meta_train` learned, or the path of its file, which `fit` reads. By default, and by the name "universal",
-        the model that ships with the package, which takes any table (docs/universal.md).
+        What `meta_train` learned, or the path of its file, which `fit` reads, or the name of a model (docs/models.md).
+        By default, and by the name "universal", the one that ships, which takes any table (docs/universal.md).
     false_positive_rate : float from 0.001 to 0.5, optional
-        The share of normal rows that `predict` may call anomalies, on average over tasks; by default 0.05. A model
-        without calibration has one fixed threshold.
+        The share of normal rows that `predict` may flag as anomalies, on average over tasks; by default 0.05. It can
+        be changed after `fit`. A model without calibration has one fixed threshold.
     columns : list of names, dict from names to kinds, or Encoding, optional
-        Which columns of a table to use, or as what: "number", "category", "boolean", "date", "text" or "ignore". By
-        default all are used but those that only number the rows or are a clock, of which `fit` warns. For a model
-        without columns of its own, as the one that ships.
+        Which columns of a table to use, or the kinds of columns: "number", "category", "boolean", "date", "interval"
+        (the time since the row before), "text" or "ignore". By default all columns are used, except those that number
+        the rows or tell the time, of which `fit` warns. Only for models without columns of their own, such as the one
+        that ships.
     anomaly_value : object, optional
-        The value of y that means anomaly, where labels are text; every other one is then normal.
+        The value of y that means anomaly, if labels are text or other numbers. Every other value then means normal.
 
     Attributes
     ----------
@@ -70,21 +73,22 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     encoding_ : Encoding
         How columns become numbers.
     decision_scores_ : ndarray of shape (n,)
-        The scores of the rows given to `fit`, in their order (after `load_detector`: of the rows that it stores,
-        labelled ones first). With `relative` each is scored as if it had not been among them: a row compared with
-        itself would look normal. Other methods score them like any row.
+        The scores of the rows given to `fit`, in their order (after `load_detector`: of the rows in the file, labelled
+        rows first). The method `relative` scores each of them as if it had not been given, because a row that is
+        compared with itself would look normal. Other methods score them like new rows.
     familiarity_ : float or None
-        The share of the tasks held out in training that are at least as far from the training tasks as this one, from 1
-        to 0; None where the model cannot tell. `fit` warns if it is below 0.001.
+        How much this task resembles the tasks of training: near 1 if it lies in their midst, near 0 if it is unlike all
+        of them. It is the share of held-out tasks that are as far from the training tasks as this one, or farther. None
+        if the model has no such statistics. `fit` warns if it is below 0.001.
 
     Examples
     --------
     >>> import numpy as np
     >>> from oddshot import FewShotDetector
     >>> X = np.random.default_rng(0).normal(size=(100, 4))
-    >>> X[:10] += 6                                          # ten anomalies
+    >>> X[:10] += 6  # ten anomalies
     >>> y = np.full(100, -1)
-    >>> y[0], y[50:55] = 1, 0                                # one of them and five normal rows are labelled
+    >>> y[0], y[50:55] = 1, 0  # one of them and five normal rows are labelled
     >>> detector = FewShotDetector().fit(X, y)
     >>> scores = detector.score_samples(X)
     >>> bool(scores[1:10].min() > scores[55:].max())
@@ -111,10 +115,11 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         X : array, pandas or polars frame, Arrow table, dict of columns; n rows
             Labelled and unlabelled rows of the task.
         y : array of shape (n,)
-            1 = anomaly, 0 = normal, -1, NaN or None = unlabelled; or booleans, or text with `anomaly_value`. Other
-            pairs of numbers from 0 up are taken as scikit-learn does: the larger one is the anomaly. Unlabelled rows
-            help where the method uses them, as `relative` does; of more than 1,000 of them 1,000 are drawn at random,
-            the same ones for the same y.
+            1 = anomaly, 0 = normal, -1, NaN or None = unlabelled; or booleans, or text with `anomaly_value`. If y has
+            two other numbers, the larger one means anomaly, with a warning. If -1 means anomaly, as in the predictions
+            of scikit-learn's outlier detectors, set `anomaly_value=-1`. Unlabelled rows improve the scores of methods
+            that use them, such as `relative`. At most 1,000 of them are used, drawn at random, always the same for the
+            same y.
 
         Returns
         -------
@@ -125,19 +130,42 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ------
         InputError
             If no row is labelled normal, or rows or labels cannot be read.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from oddshot import FewShotDetector
+        >>> table = pd.DataFrame({"load": [1.0, 1.2, 0.9, 7.5, 1.1], "mode": ["run", "run", "idle", "run", None]})
+        >>> detector = FewShotDetector(anomaly_value="broken").fit(table, ["ok", "ok", "ok", "broken", None])
+        >>> detector.classes_.tolist()
+        ['ok', 'broken']
         """
         X = self._check(X, reset=True)
-        labels = self._encode_labels(y)
+        labels, self.classes_ = parse_target(y, self.anomaly_value)
         if len(labels) != len(X):
             raise InputError(f"X has {len(X)} rows and y has {len(labels)} labels")
-        self._rate = check_rate(self.false_positive_rate)
+        rate = check_rate(self.false_positive_rate)
         columns = self.columns if isinstance(self.columns, Encoding) else ColumnChoice.of(self.columns)
-        self.task_ = AdaptedTask.from_table(find_model(self.model), X, labels, self._rate, columns)
-        self._labelled, self._unlabelled = take_rows(X, self.task_.row_numbers), take_rows(X, sample_unlabelled(labels))
+        self._task = AdaptedTask.from_table(find_model(self.model), X, labels, rate, columns)
+        self._rate = rate
+        self._threshold: float | None = None  # of a detector file, in the place of the one for the rate
+        rows = with_rows_before(self.task_.model, X, self.task_.encoding)
+        self._labelled = take_rows(rows, self.task_.row_numbers)
+        self._unlabelled = take_rows(rows, sample_unlabelled(labels))
         self.decision_scores_, _ = self._score(X)
-        if self.task_.notice:
-            warnings.warn(self.task_.notice, stacklevel=2)
+        for notice in (self.task_.notice, swapped_labels_notice(labels)):
+            if notice:
+                warnings.warn(notice, stacklevel=2)
         return self
+
+    @property
+    def task_(self) -> AdaptedTask:
+        """The adapted task, which decides at the false-positive rate that is set now."""
+        check_is_fitted(self)
+        if self.false_positive_rate != self._rate:
+            self._task, self._threshold = self._task.at_rate(self.false_positive_rate), None
+            self._rate = check_rate(self.false_positive_rate)
+        return self._task
 
     @property
     def threshold_(self) -> float:
@@ -151,7 +179,7 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     @property
     def familiarity_(self) -> float | None:
-        """The share of held-out tasks at least as far from the training tasks as this one."""
+        """How much this task resembles the tasks of training, from 0 (unlike all of them) to 1."""
         return None if self.task_.familiarity is None else self.task_.familiarity.share
 
     def score_samples(self, X: Any) -> NDArray[np.float64]:
@@ -159,39 +187,63 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : as in `fit`, n rows with the same columns
+        X : array or table of n rows
+            With the columns that were given to `fit`.
 
         Returns
         -------
         ndarray of shape (n,)
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from oddshot import FewShotDetector
+        >>> X = np.random.default_rng(0).normal(size=(60, 3))
+        >>> X[:3] += 8  # three anomalies
+        >>> y = np.full(60, -1)
+        >>> y[0], y[3:8] = 1, 0  # one anomaly, five normal rows
+        >>> detector = FewShotDetector().fit(X, y)
+        >>> sorted(detector.score_samples(X).argsort()[-3:].tolist())
+        [0, 1, 2]
         """
         check_is_fitted(self)
-        scores, notice = self._score(self._check(X, reset=False))
-        if notice:
+        scores, notices = self._score(self._check(X, reset=False))
+        for notice in notices:
             warnings.warn(notice, stacklevel=2)
         return scores
 
-    def _score(self, X: Any) -> tuple[NDArray[np.float64], str]:
-        """Scores of an array or an Arrow table, encoded a block at a time, and a notice of columns that have moved."""
+    def _score(self, X: Any) -> tuple[NDArray[np.float64], list[str]]:
+        """Scores of an array or an Arrow table, encoded a block at a time, and what is to be said of its rows."""
         blocks = [slice(top, top + MAX_BLOCK_ROWS) for top in range(0, max(len(X), 1), MAX_BLOCK_ROWS)]
         task, scores = self.task_, []
-        monitor = RangeMonitor(task.ranges)
+        monitor = ScoringMonitor(task)
         for rows in blocks:
-            encoded = task.encode(X[rows], "X", rows.start + 1)
-            monitor.add(encoded)
-            scores.append(task.score_encoded(encoded))
-        return np.concatenate(scores), monitor.notice()
+            scores.append(task.score_encoded(monitor.encode(X[rows], "X", rows.start + 1)))
+        return np.concatenate(scores), monitor.notices()
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Scores minus the threshold: higher = more anomalous, above 0 = predicted anomaly.
 
         Parameters
         ----------
-        X : as in `fit`, n rows with the same columns
+        X : array or table of n rows
+            With the columns that were given to `fit`.
 
         Returns
         -------
         ndarray of shape (n,)
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from oddshot import FewShotDetector
+        >>> X = np.random.default_rng(0).normal(size=(60, 3))
+        >>> X[:3] += 8  # three anomalies
+        >>> y = np.full(60, -1)
+        >>> y[0], y[3:8] = 1, 0  # one anomaly, five normal rows
+        >>> detector = FewShotDetector().fit(X, y)
+        >>> detector.decision_function(X[:5]) > 0
+        array([ True,  True,  True, False, False])
         """
         return self.score_samples(X) - self.threshold_
 
@@ -200,30 +252,59 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : as in `fit`, n rows with the same columns
+        X : array or table of n rows
+            With the columns that were given to `fit`.
 
         Returns
         -------
         ndarray of shape (n,)
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from oddshot import FewShotDetector
+        >>> X = np.random.default_rng(0).normal(size=(60, 3))
+        >>> X[:3] += 8  # three anomalies
+        >>> y = np.full(60, -1)
+        >>> y[0], y[3:8] = 1, 0  # one anomaly, five normal rows
+        >>> detector = FewShotDetector().fit(X, y)
+        >>> detector.predict(X[:5])
+        array([1, 1, 1, 0, 0])
         """
-        decided = self.decision_function(X) > 0
-        labels: NDArray[Any] = self.classes_[decided.astype(int)]
+        is_anomaly = self.score_samples(X) - self.threshold_ > 0
+        notice = self.task_.nothing_found_notice(len(is_anomaly), int(is_anomaly.sum()))
+        if notice:
+            warnings.warn(notice, stacklevel=2)
+        labels: NDArray[Any] = self.classes_[is_anomaly.astype(int)]
         return labels
 
     @available_if(lambda self: self._has_probabilities())  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """The probability of each class, if normal and anomalous rows were equally frequent.
+        """The probability of each class, as if half of all rows were anomalies.
 
-        If a share s of all rows are anomalies, the odds are s / (1 − s) times as large. It was learned on tasks held
-        out in training: a detector whose model has no calibration does not have this method.
+        If a share s of all rows are anomalies, multiply the odds of an anomaly by s / (1 − s). Probabilities were
+        learned on tasks held out in training; a detector whose model has no calibration does not have this method.
 
         Parameters
         ----------
-        X : as in `fit`, n rows with the same columns
+        X : array or table of n rows
+            With the columns that were given to `fit`.
 
         Returns
         -------
         ndarray of shape (n, 2)
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from oddshot import FewShotDetector
+        >>> X = np.random.default_rng(0).normal(size=(60, 3))
+        >>> X[:3] += 8  # three anomalies
+        >>> y = np.full(60, -1)
+        >>> y[0], y[3:8] = 1, 0  # one anomaly, five normal rows
+        >>> detector = FewShotDetector().fit(X, y)
+        >>> detector.predict_proba(X[:5])[:, 1] > 0.5
+        array([ True,  True,  True, False, False])
         """
         check_is_fitted(self)
         p = self.task_.decide(self.score_samples(X)).probabilities
@@ -233,41 +314,71 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def explain(self, X: Any, neighbours: int = 5) -> Explanation:
         """Why rows have their scores: what each column adds, and the nearest labelled rows.
 
-        A column's contribution is the rise of the score when its value in the nearest normal support row is replaced by
-        the row's own, averaged over four fixed orders of the columns and their reverses. It costs as much as scoring
-        eight times as many rows as there are columns, for each row; beside X, encoded, and the result it takes 16 MiB.
+        A row is compared with the nearest row labelled normal. The contribution of a column is by how much the score
+        rises when the value of that row is replaced by the value of this one, averaged over four fixed orders of the
+        columns and their reverses. Explaining a row costs as much as scoring eight rows for each column. Beside the
+        encoded X and the result it takes 16 MiB of memory.
 
         Parameters
         ----------
-        X : as in `fit`, n rows with the same columns
+        X : array or table of n rows
+            With the columns that were given to `fit`.
         neighbours : int, default=5
             How many labelled rows to name, at most.
 
         Returns
         -------
         Explanation
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from oddshot import FewShotDetector
+        >>> X = np.random.default_rng(0).normal(size=(60, 3))
+        >>> X[:3] += 8  # three anomalies
+        >>> y = np.full(60, -1)
+        >>> y[0], y[3:8] = 1, 0  # one anomaly, five normal rows
+        >>> detector = FewShotDetector().fit(X, y)
+        >>> why = detector.explain(X[:1])
+        >>> why.attributes
+        ('x0', 'x1', 'x2')
+        >>> bool(np.isclose(why.contributions.sum(), why.score[0] - why.baseline_score[0]))
+        True
         """
         check_is_fitted(self)
+        require_whole_number("neighbours", neighbours, least=0)
         return self.task_.explain(self.task_.encode(self._check(X, reset=False), "X"), neighbours)
 
     def suggest(self, X: Any, n: int = 1) -> NDArray[np.int64]:
         """The numbers of n rows of X to label next, the most useful one first.
 
-        They are those of which the detector is least certain, far from labelled rows and from each other. Fit again
-        with their labels. results/universal/DECISIONS.md shows what a label chosen so gains.
+        These are rows whose label is most uncertain, far from labelled rows and from each other. Label them and call
+        `fit` again. results/universal/DECISIONS.md compares such labels with random ones.
 
         Parameters
         ----------
-        X : as in `fit`, rows with the same columns
+        X : array or table of rows
+            With the columns that were given to `fit`.
         n : int, default=1
 
         Returns
         -------
         ndarray of shape (n,)
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from oddshot import FewShotDetector
+        >>> X = np.random.default_rng(0).normal(size=(60, 3))
+        >>> X[:3] += 8  # three anomalies
+        >>> y = np.full(60, -1)
+        >>> y[0], y[3:8] = 1, 0  # one anomaly, five normal rows
+        >>> detector = FewShotDetector().fit(X, y)
+        >>> len(detector.suggest(X[8:], n=2))
+        2
         """
         check_is_fitted(self)
-        if not isinstance(n, int | np.integer) or n < 1:
-            raise InputError(f"n is {n!r}; it must be a whole number from 1 up")
+        require_whole_number("n", n, least=1)
         rows = self.task_.encode(self._check(X, reset=False), "X")
         return self.task_.suggest(rows, self.task_.score_encoded(rows), int(n))
 
@@ -276,13 +387,26 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : as in `fit`, n rows with the same columns
+        X : array or table of n rows
+            With the columns that were given to `fit`.
         ax : matplotlib Axes, optional
             Where to draw; by default a new figure.
 
         Returns
         -------
         matplotlib Axes
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from oddshot import FewShotDetector
+        >>> X = np.random.default_rng(0).normal(size=(60, 3))
+        >>> X[:3] += 8  # three anomalies
+        >>> y = np.full(60, -1)
+        >>> y[0], y[3:8] = 1, 0  # one anomaly, five normal rows
+        >>> detector = FewShotDetector().fit(X, y)
+        >>> ax = detector.plot_scores(X)
+        >>> ax.figure.savefig("scores.png")  # in the working folder
         """
         scores = self.score_samples(X)
         return draw_scores(self.task_, scores, ax)
@@ -290,38 +414,64 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def plot_spaces(self, X: Any, ax: "Sequence[Axes] | None" = None) -> "list[Axes]":
         """Draw rows in the original, the embedded and the projected space, as in the paper's Figure 2.
 
-        The first two are reduced to their principal components. A method without such a space has fewer pictures, as
-        `relative` has no projected space without a labelled anomaly. Of more than 2,000 rows 2,000 are drawn.
+        The first two spaces are reduced to their principal components. A method that lacks a space has fewer pictures;
+        for example, `relative` has no projected space if no anomaly is labelled. At most 2,000 rows are drawn.
 
         Parameters
         ----------
-        X : as in `fit`, n rows with the same columns
+        X : array or table of n rows
+            With the columns that were given to `fit`.
         ax : sequence of matplotlib Axes, optional
             Where to draw, one for each space; by default a new figure.
 
         Returns
         -------
         list of matplotlib Axes
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from oddshot import FewShotDetector
+        >>> X = np.random.default_rng(0).normal(size=(60, 3))
+        >>> X[:3] += 8  # three anomalies
+        >>> y = np.full(60, -1)
+        >>> y[0], y[3:8] = 1, 0  # one anomaly, five normal rows
+        >>> detector = FewShotDetector().fit(X, y)
+        >>> [ax.get_title() for ax in detector.plot_spaces(X)]
+        ['original space', 'embedded space', 'projected space']
         """
         check_is_fitted(self)
         rows = self.task_.encode(self._check(X, reset=False), "X")
         return draw_spaces(self.task_, rows, self.task_.score_encoded(rows), ax)
 
     def plot_contributions(self, row: Any, ax: "Axes | None" = None) -> "Axes":
-        """Draw what each column adds to the score of a row, as `explain` tells.
+        """Draw what each column adds to the score of a row; the values are those of `explain`.
 
         Parameters
         ----------
-        row : as X in `fit`, with one row; or a one-dimensional array, or a row of a pandas frame
+        row : array or table of one row, one-dimensional array, or row of a pandas frame
+            With the columns that were given to `fit`.
         ax : matplotlib Axes, optional
             Where to draw; by default a new figure.
 
         Returns
         -------
         matplotlib Axes
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from oddshot import FewShotDetector
+        >>> X = np.random.default_rng(0).normal(size=(60, 3))
+        >>> X[:3] += 8  # three anomalies
+        >>> y = np.full(60, -1)
+        >>> y[0], y[3:8] = 1, 0  # one anomaly, five normal rows
+        >>> detector = FewShotDetector().fit(X, y)
+        >>> ax = detector.plot_contributions(X[0])
+        >>> ax.figure.savefig("contributions.png")  # in the working folder
         """
         check_is_fitted(self)
-        rows = self.task_.encode(self._check(_as_one_row(row), reset=False), "row")
+        rows = self.task_.encode(self._check(_as_one_row(row), reset=False, name="row"), "row")
         if len(rows) != 1:
             raise InputError(f"row has {len(rows)} rows; one is drawn")
         return draw_contributions(self.task_.explain(rows), ax)
@@ -329,17 +479,28 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def export_onnx(self, path: str | Path) -> None:
         """Write the adapted scorer to an ONNX file, checked with onnxruntime; if its scores differ, nothing is written.
 
-        Input `rows`: where all columns of use are numbers or booleans, [n, columns] in float64, NaN where a value is
-        missing; otherwise [n, n_attributes] in float32, as `encoding_.transform` gives them. Output `scores`: [n] in
-        float64, as of `score_samples` for new rows: a row that was given to `fit` is not hidden from itself. Its
-        metadata hold the `threshold`, whether `rows` are "columns" or "attributes", and, as JSON, the names of the
-        `columns` and of the `attributes`. Works for `relative`, the method of the model that ships, and for methods
-        that score with a network; others are refused.
+        The input `rows` has shape [n, columns] in float64, with NaN for missing values, if all columns in use are
+        numbers or booleans. Otherwise it has shape [n, n_attributes] in float32, as `encoding_.transform` returns it.
+        The output `scores` has shape [n] in float64 and is that of `score_samples` for new rows. The metadata hold the
+        `threshold`, whether `rows` are "columns" or "attributes", and, as JSON, the names of the `columns` and of the
+        `attributes`. It works for `relative`, the method of the model that ships, and for methods that score with a
+        network; others are refused.
 
         Parameters
         ----------
         path : str or Path
             Where to write it; an existing file is replaced.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from oddshot import FewShotDetector
+        >>> X = np.random.default_rng(0).normal(size=(60, 3))
+        >>> X[:3] += 8  # three anomalies
+        >>> y = np.full(60, -1)
+        >>> y[0], y[3:8] = 1, 0  # one anomaly, five normal rows
+        >>> detector = FewShotDetector().fit(X, y)
+        >>> detector.export_onnx("scorer.onnx")  # in the working folder
         """
         check_is_fitted(self)
         write_onnx(path, self.task_)
@@ -351,13 +512,24 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ----------
         path : str or Path
             Where to write it; an existing file is replaced.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from oddshot import FewShotDetector
+        >>> X = np.random.default_rng(0).normal(size=(60, 3))
+        >>> X[:3] += 8  # three anomalies
+        >>> y = np.full(60, -1)
+        >>> y[0], y[3:8] = 1, 0  # one anomaly, five normal rows
+        >>> detector = FewShotDetector().fit(X, y)
+        >>> detector.save("detector.safetensors")  # in the working folder
         """
         check_is_fitted(self)
-        write_bytes(Path(path), to_bytes(self._record()))
+        write_bytes(as_path(path), to_bytes(self._record()))
 
     def _repr_html_(self) -> str:
         """The fitted detector as a table in a notebook; before `fit`, as scikit-learn shows its estimators."""
-        if "task_" not in vars(self):
+        if "_task" not in vars(self):
             diagram: str = estimator_html_repr(self)
             return diagram
         return task_html("FewShotDetector", self.task_)
@@ -374,11 +546,11 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
     def __sklearn_is_fitted__(self) -> bool:
-        return "task_" in vars(self)
+        return "_task" in vars(self)
 
     def _record(self) -> DetectorRecord:
         return DetectorRecord(
-            self.task_.model,
+            self.task_.model,  # first: it settles rate and threshold
             self._rate,
             self._labelled,
             self._unlabelled,
@@ -386,51 +558,31 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self.task_.row_numbers,
             self.classes_,
             self.task_.encoding if self.task_.model.encoding is None else None,
+            self._threshold,
         )
 
     def _has_probabilities(self) -> bool:
         """True, or a NoCalibration that says what to do, from which scikit-learn makes its AttributeError."""
-        require_calibration(self.task_.model if "task_" in vars(self) else find_model(self.model), "predict_proba")
+        require_calibration(self.task_.model if "_task" in vars(self) else find_model(self.model), "predict_proba")
         return True
 
-    def _encode_labels(self, y: ArrayLike) -> NDArray[np.int8]:
-        """Labels as 0, 1, -1; sets classes_."""
-        if y is None:
-            raise InputError("FewShotDetector requires y to be passed, but the target y is None")
-        labels: NDArray[Any] = column_or_1d(_as_objects(y), warn=True)
-        if self.anomaly_value is not None:
-            parsed, self.classes_ = labels_of_target(labels, self.anomaly_value)
-            return parsed
-        labels = _without_gaps(labels)
-        kind = type_of_target(labels, input_name="y", raise_unknown=True)
-        if labels.dtype.kind not in "biuf":
-            raise InputError(
-                "labels are text; name the value of anomalies with anomaly_value, or give 1 = anomaly, 0 = normal, "
-                "-1 = unlabelled"
-            )
-        values = np.unique(labels)
-        if np.isin(values, (NORMAL, ANOMALY, UNLABELLED)).all():
-            self.classes_ = np.array([NORMAL, ANOMALY], dtype=labels.dtype)
-            return labels.astype(np.int8)
-        if kind.startswith("continuous"):
-            raise InputError(f"Unknown label type: {kind}; labels are 1 = anomaly, 0 = normal, -1 = unlabelled")
-        if UNLABELLED in values:
-            others = ", ".join(str(value) for value in values if value != UNLABELLED)
-            raise InputError(f"y has -1, which is unlabelled, beside {others}; labels are 1 = anomaly, 0 = normal")
-        if len(values) > 2:
-            raise InputError(f"Only binary classification is supported. The type of the target is {kind}.")
-        if len(values) < 2:
-            raise InputError(f"the support has only one class, label {values[0]!r}; labels are 1 = anomaly, 0 = normal")
-        self.classes_ = values
-        is_anomaly: NDArray[np.bool_] = labels == values[1]
-        return is_anomaly.astype(np.int8)
+    def _check(self, X: Any, *, reset: bool, name: str = "X") -> Any:
+        """Arrays as scikit-learn wants them; tables become Arrow tables with columns of any kind, matched by name.
 
-    def _check(self, X: Any, *, reset: bool) -> Any:
-        """Arrays as scikit-learn wants them; tables become Arrow tables with columns of any kind, matched by name."""
-        if not _is_table(X):  # the encoding refuses infinities, and tells where they are
-            return validate_data(self, X, reset=reset, dtype="numeric", order="C", ensure_all_finite=False)
-        table = as_table(X)
+        name: of the argument in messages.
+        """
+        if not _is_table(X):
+            try:  # the encoding refuses infinities, and tells where they are
+                rows = as_unmasked(X)
+                return validate_data(self, rows, reset=reset, dtype="numeric", order="C", ensure_all_finite=False)
+            except (TypeError, ValueError) as error:
+                raise array_error(name, X, error) from None
+        table = as_table(X, name)
+        if not table.num_columns:
+            raise InputError(f"{name} has no columns")
         if reset:
+            if not table.num_rows:
+                raise InputError(f"{name} has no rows")
             self.n_features_in_ = table.num_columns
             self.feature_names_in_ = np.array(table.column_names, dtype=object)
         return table
@@ -438,6 +590,8 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 def load_detector(path: str | Path) -> FewShotDetector:
     """Read a fitted detector and adapt again: on the same machine it gives the same scores.
+
+    One that the app wrote decides at the threshold that was set there, until `false_positive_rate` is set.
 
     Parameters
     ----------
@@ -466,38 +620,21 @@ def load_detector(path: str | Path) -> FewShotDetector:
     >>> bool((again.score_samples(X) == detector.score_samples(X)).all())
     True
     """
+    data = read_container(path)
     try:
-        record = from_bytes(Path(path).read_bytes())
+        record = from_bytes(data)
         detector = FewShotDetector(record.model, record.false_positive_rate, record.encoding)
         others = np.full(len(record.unlabelled), UNLABELLED, np.int8)
         parts = [record.labelled, record.unlabelled]
         X = concat_tables(parts) if isinstance(record.labelled, pa.Table) else np.concatenate(parts)
         detector.fit(X, np.append(record.labels, others))
-    except OSError as error:
-        raise file_error("read", path, error) from None
     except OddshotError as error:
         raise type(error)(f"{path}: {error}") from None
     detector.classes_ = record.classes
-    detector.task_ = replace(detector.task_, row_numbers=record.row_numbers)
+    task, detector._threshold = detector.task_, record.threshold
+    threshold = task.threshold if record.threshold is None else record.threshold
+    detector._task = replace(task, row_numbers=record.row_numbers, threshold=threshold)
     return detector
-
-
-def _as_objects(y: Any) -> Any:
-    """A pandas or polars column whose missing values scikit-learn would refuse as an array of objects."""
-    return np.asarray(y, object) if hasattr(y, "dtype") and not isinstance(y.dtype, np.dtype) else y
-
-
-def _without_gaps(labels: NDArray[Any]) -> NDArray[Any]:
-    """Labels as an array of numbers or text, with -1 in the place of NaN, None and pandas.NA."""
-    if labels.dtype.kind == "f":
-        if np.isinf(labels).any():
-            raise InputError("y contains infinity; an unlabelled row is -1")
-        return np.where(np.isnan(labels), UNLABELLED, labels) if np.isnan(labels).any() else labels
-    if labels.dtype.kind != "O":
-        return labels
-    cells: list[Any] = labels.tolist()
-    missing = [cell is None or cell is pd.NA or cell != cell for cell in cells]
-    return np.array([UNLABELLED if gap else cell for cell, gap in zip(cells, missing, strict=True)])
 
 
 def _as_one_row(row: Any) -> Any:

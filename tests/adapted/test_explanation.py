@@ -100,6 +100,41 @@ def test_the_column_that_is_off_adds_most():
     assert (detector.explain(odd).contributions.argmax(1) == 0).all()
 
 
+def test_a_spoilt_cell_adds_most_without_a_labelled_anomaly():
+    """Not the column that is replaced first: a row between two lies closer to its baseline than rows lie apart."""
+    rng = np.random.default_rng(0)
+    X, odd = rng.normal(size=(40, 13)), rng.normal(size=(13, 13))
+    odd[np.arange(13), np.arange(13)] += 40
+    detector = FewShotDetector().fit(X, np.repeat([0, -1], 20))
+    found = detector.explain(odd)
+    np.testing.assert_array_equal(found.contributions.argmax(1), np.arange(13))
+    np.testing.assert_allclose(found.baseline_score, detector.decision_scores_[found.baseline], rtol=1e-5)
+
+
+def test_a_row_of_fit_is_explained_by_the_score_that_it_has_there():
+    X = numbers(9)
+    detector = FewShotDetector().fit(X, np.where(np.arange(40) < 6, labels(), -1))
+    found = detector.explain(X[6:])
+    np.testing.assert_allclose(found.score, detector.decision_scores_[6:], rtol=1e-5)
+    np.testing.assert_allclose(found.contributions.sum(1), found.score - found.baseline_score, atol=1e-5)
+
+
+def test_scores_on_the_way_count_as_no_lower_than_those_of_both_ends():
+    rows, base = np.array([[1.0, 1.0]], np.float32), np.zeros((1, 2), np.float32)
+
+    def valley(x):
+        return 3.0 * x[:, 0] * x[:, 1] - x[:, 1]
+
+    orders = [np.array([1, 0])]
+    plain, _, _ = column_contributions(valley, rows, base, [slice(0, 1), slice(1, 2)], orders)
+    level, end, start = column_contributions(
+        valley, rows, base, [slice(0, 1), slice(1, 2)], orders, ends_are_lowest=True
+    )
+    np.testing.assert_allclose(plain, [[3.0, -1.0]])
+    np.testing.assert_allclose(level, [[2.0, 0.0]])
+    assert (start, end) == (0.0, 2.0)
+
+
 def test_nearest_rows_are_those_of_a_loop(monkeypatch):
     rng = np.random.default_rng(0)
     rows, others = rng.normal(size=(9, 4)).astype(np.float32), rng.normal(size=(6, 4)).astype(np.float32)
@@ -125,7 +160,7 @@ def test_suggestions_are_different_rows_of_which_it_is_unsure(model):
     assert sure[chosen].mean() < sure.mean()
     assert sorted(detector.suggest(X, 100)) == list(range(40))
     for n in (0, -1, 1.5, "2"):
-        with pytest.raises(InputError, match="it must be a whole number from 1 up"):
+        with pytest.raises(InputError, match=r"^n is .*; it must be (a whole number, )?at least 1$"):
             detector.suggest(X, n)
 
 

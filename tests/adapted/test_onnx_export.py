@@ -92,6 +92,15 @@ def test_few_columns_and_many_unlabelled_rows(tmp_path):
         assert_alike(scores_of(tmp_path / "scorer.onnx", new), detector.score_samples(new), 1e-3)
 
 
+@pytest.mark.parametrize("n_anomaly", [0, 1])
+def test_one_column_and_many_unlabelled_rows(tmp_path, n_anomaly):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(1005 + n_anomaly, 1)), np.repeat([0, 1, -1], [5, n_anomaly, 1000])
+    detector, new = FewShotDetector().fit(X, y), rng.normal(size=(200, 1))
+    detector.export_onnx(tmp_path / "scorer.onnx")
+    assert_alike(scores_of(tmp_path / "scorer.onnx", new), detector.score_samples(new))
+
+
 def test_a_fleet_model_with_columns_of_its_own_and_an_ensemble(tmp_path):
     X, new = numbers(9), numbers(8, 100)
     ensemble = meta_train(fleet(), method="relative", members=2, sizes=SIZES, training=SHORT, device="cpu", units=16)
@@ -208,7 +217,7 @@ def test_a_method_without_a_network_is_refused(tmp_path, method):
 @pytest.mark.parametrize("module", ["onnx", "onnxruntime"])
 def test_a_missing_package_is_one_line(tmp_path, monkeypatch, module):
     monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(InputError, match=f"export_onnx needs {module}: pip install"):
+    with pytest.raises(InputError, match=f"export_onnx needs {module}: pip install onnx onnxruntime$"):
         fitted().export_onnx(tmp_path / "scorer.onnx")
     assert os.listdir(tmp_path) == []
 

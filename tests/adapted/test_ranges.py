@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 
 from oddshot import FewShotDetector, Task
-from oddshot.adapted.ranges import RangeMonitor, SeenRanges
+from oddshot.adapted.monitor import ScoringMonitor
+from oddshot.adapted.ranges import SeenRanges
 from oddshot.data.encoding import Encoding
 from oddshot.errors import InputError
 
@@ -22,17 +23,29 @@ def test_columns_of_numbers_that_vary_have_a_range() -> None:
 
 
 def test_rows_beyond_the_range_are_counted_over_blocks() -> None:
-    seen = ranges()
-    width = float((seen.high - seen.low)[0]) / 2
-    inside, beyond = np.zeros((10, 4), np.float32), np.zeros((15, 4), np.float32)
-    inside[:, 0], beyond[:, 0] = seen.high, seen.high + width
-    monitor = RangeMonitor(seen)
-    assert monitor.notice() == ""
-    monitor.add(inside)
-    monitor.add(beyond)
-    assert monitor.notice().startswith("column 'a': 15 of 25 rows to score lie beyond the rows that were labelled")
-    monitor.add(inside)
-    assert monitor.notice() == ""
+    rng = np.random.default_rng(0)
+    task = FewShotDetector().fit(rng.normal(size=(30, 2)), [0] * 5 + [1] + [-1] * 24).task_
+    inside, beyond = np.zeros((10, 2)), np.full((15, 2), 0.0)
+    beyond[:, 0] = 100.0
+    monitor = ScoringMonitor(task)
+    assert monitor.notices() == []
+    monitor.encode(inside, "X")
+    monitor.encode(beyond, "X", 11)
+    (notice,) = monitor.notices()
+    assert notice.startswith("column 'x0': 15 of 25 rows to score lie beyond the rows that were labelled")
+    monitor.encode(inside, "X", 26)
+    assert monitor.notices() == []
+
+
+def test_cells_taken_as_missing_are_counted_over_blocks() -> None:
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(30, 2)), columns=["a", "b"])
+    monitor = ScoringMonitor(FewShotDetector().fit(frame, [0] * 5 + [1] + [-1] * 24).task_)
+    monitor.encode(pd.DataFrame({"a": [0.0, np.inf, -np.inf], "b": [0.0, 0.0, 0.0]}), "X")
+    monitor.encode(pd.DataFrame({"a": [0.0, -np.inf], "b": [np.inf, 0.0]}), "X", 4)
+    assert monitor.notices() == [
+        "row 2, column 'a': inf is infinite and taken as missing (and 2 more)",
+        "row 4, column 'b': inf is infinite and taken as missing",
+    ]
 
 
 def test_a_detector_warns_of_columns_that_have_moved() -> None:

@@ -159,11 +159,12 @@ def test_messages_name_the_rows():
         task.encode(X, "query")
     with pytest.raises(InputError, match=r"^query: row 103\b"):
         task.encode(X, "query", 100)
-    for where, row in (("support", 3), ("unlabelled rows", 11)):
-        bad = numbers(9, 12)
-        bad[row, 0] = np.inf
-        with pytest.raises(InputError, match=f"^{where}: row "):
-            AdaptedTask.from_table(small_model("relative"), bad, Y)
+    for model in (small_model("relative"), load_universal()):
+        for row in (3, 11):  # labelled, and not
+            bad = numbers(9, 12)
+            bad[row, 0] = np.inf
+            with pytest.raises(InputError, match=f"^support: row {row + 1}, "):
+                AdaptedTask.from_table(model, bad, Y)
 
 
 def test_projected_rows_have_the_scores_as_squared_lengths():

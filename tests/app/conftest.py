@@ -2,11 +2,12 @@
 
 import os
 import shutil
+from typing import Any
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 CHROMIUM = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
 
 
-def pytest_terminal_summary(terminalreporter):
+def pytest_terminal_summary(terminalreporter: Any) -> None:
     if CHROMIUM is None:
         terminalreporter.write_line("The browser tests of the app were skipped: there is no Chromium on this machine.")

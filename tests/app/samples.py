@@ -6,11 +6,17 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 from fastapi.testclient import TestClient
 from numpy.typing import NDArray
 
+from oddshot.app.labels import Labels
 from oddshot.app.routes import make_app
+from oddshot.app.sheet import Sheet, make_sheet
+from oddshot.storage.model_file import Model
 from oddshot.universal.shipped import load_universal
+
+DIGEST = "0" * 64  # of the file of a table that has none
 
 
 def two_kinds(n: int = 300, seed: int = 0) -> tuple[NDArray[np.float64], NDArray[np.int8]]:
@@ -32,12 +38,41 @@ def as_csv(X: NDArray[np.float64], names: Sequence[str] | None = None) -> bytes:
     return out.getvalue().encode()
 
 
-def make_client(folder: Path | None = None, max_upload_bytes: int = 1 << 24) -> TestClient:
-    app = make_app(load_universal(), folder, "127.0.0.1", max_upload_bytes)
-    return TestClient(app, base_url="http://127.0.0.1")
+def arrow(X: NDArray[np.float64]) -> pa.Table:
+    return pa.table({f"x{j}": X[:, j] for j in range(X.shape[1])})
 
 
-def upload(client: TestClient, data: bytes, name: str = "table.csv") -> dict:
-    answer = client.put("/api/table", params={"name": name}, content=data)
+class AppClient(TestClient):
+    """A client of the app; in its addresses /api/this stands for the table that `upload` opened last."""
+
+    table_id = "none"
+
+    def request(self, method, url, **settings):
+        return super().request(method, str(url).replace("/api/this", f"/api/tables/{self.table_id}"), **settings)
+
+
+def client_of(model: Model, folder: Path | None = None, max_upload_bytes: int = 1 << 24) -> AppClient:
+    return AppClient(make_app(model, folder, "127.0.0.1", max_upload_bytes), base_url="http://127.0.0.1")
+
+
+def make_client(folder: Path | None = None, max_upload_bytes: int = 1 << 24) -> AppClient:
+    return client_of(load_universal(), folder, max_upload_bytes)
+
+
+def upload(client: AppClient, data: bytes, name: str = "table.csv") -> dict:
+    answer = client.put("/api/tables", params={"name": name}, content=data)
     assert answer.status_code == 200, answer.text
+    client.table_id = answer.json()["id"]
     return answer.json()
+
+
+def two_kinds_sheet(n: int = 300, seed: int = 0) -> tuple[Sheet, NDArray[np.int8]]:
+    """The same rows as a sheet, and which of them are anomalies."""
+    X, y = two_kinds(n, seed)
+    return make_sheet(arrow(X), "rows", DIGEST, load_universal()), y
+
+
+def some_labels(y: NDArray[np.int8], n_normal: int, n_anomaly: int) -> Labels:
+    """The first rows of each kind, labelled as they are."""
+    rows = [*np.flatnonzero(y == 0)[:n_normal].tolist(), *np.flatnonzero(y == 1)[:n_anomaly].tolist()]
+    return Labels({row: int(y[row]) for row in rows})

@@ -109,7 +109,7 @@ def selected(page):
 
 def press(page, key):
     """Press a key that changes a label, and wait until the page shows the new ranking."""
-    with page.expect_response(lambda response: re.search("/api/(label|undo)", response.url)):
+    with page.expect_response(lambda response: re.search("/(label|undo|redo)$", response.url)):
         page.keyboard.press(key)
     settle(page)
 
@@ -146,14 +146,14 @@ def test_from_upload_over_six_labels_to_export_and_reload(open_page):
 
     facts = page.inner_text("#threshold-facts")
     page.focus("#threshold")
-    with page.expect_response("**/api/threshold"):
+    with page.expect_response("**/api/tables/*/threshold"):
         page.keyboard.press("Home")
     page.wait_for_function("facts => document.getElementById('threshold-facts').innerText !== facts", arg=facts)
     box = page.locator("#histogram").bounding_box()
-    with page.expect_response("**/api/threshold"):
+    with page.expect_response("**/api/tables/*/threshold"):
         page.mouse.click(box["x"] + 0.8 * box["width"], box["y"] + box["height"] / 2)
     settle(page)
-    above = int(page.inner_text("#threshold-facts strong >> nth=0"))
+    above = int(page.inner_text("#threshold-facts").split(" of 300 rows ")[0])
     assert 0 < above < 100
     assert pd.read_csv(exported(page, "scores.csv"))["anomaly"].sum() == above
     assert len(pd.read_parquet(exported(page, "scores.parquet"))) == 300
@@ -166,6 +166,58 @@ def test_from_upload_over_six_labels_to_export_and_reload(open_page):
     page.wait_for_selector("#grid tbody tr[data-row]")
     assert page.inner_text("#table-facts") == facts
     settle(page)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_report_draws_the_map_as_the_page_does(open_page, chromium, scheme):
+    """Rows at the edges of the report's map lie there on the page, too, and all dots have the same colours."""
+    page = open_page(accept_downloads=True, color_scheme=scheme)
+    upload(page, as_csv(two_kinds(seed=31)[0]))
+    if "3 normal" not in page.inner_text("#table-facts"):
+        for _ in range(3):
+            press(page, "n")
+    points = page.evaluate(
+        """async () => {
+          const id = new URLSearchParams(location.search).get("table");
+          return (await fetch(`api/tables/${id}/map`)).json();
+        }"""
+    )
+    colours = page.evaluate(
+        """async (points) => {
+          const { readPalette } = await import("./colours.js");
+          const palette = readPalette();
+          const dots = points.rows.map((row, index) => [`Row ${row + 1}`, palette.forPosition(points.position[index])]);
+          return { ...Object.fromEntries(dots), normal: palette.forLabel(0) };
+        }""",
+        points,
+    )
+    context = chromium.new_context(color_scheme=scheme)
+    report = context.new_page()
+    report.set_content(exported(page, "report.html").read_text())
+    dots = report.eval_on_selector_all(
+        "[aria-label^='Map'] circle",
+        """dots => dots.map((dot) => [dot.textContent, dot.cx.baseVal.value, dot.cy.baseVal.value,
+          getComputedStyle(dot).fill, dot.classList.contains("ring") ? getComputedStyle(dot).stroke : null])""",
+    )
+    context.close()
+    assert len(dots) == 300
+    for name, _, _, fill, ring in dots:
+        expected, found = (colours[name], fill) if ring is None else (colours["normal"], ring)
+        np.testing.assert_allclose(channels(found), channels(expected), atol=1)
+    box = page.locator("#map").bounding_box()
+    for at in (1, 2):
+        for name, x, y, *_ in (min(dots, key=lambda dot: dot[at]), max(dots, key=lambda dot: dot[at])):
+            across, down = (x - 12) / (800 - 24), (y - 12) / (420 - 24)  # without the margins of the report
+            page.mouse.move(box["x"] + 14 + across * (box["width"] - 28), box["y"] + 14 + down * (box["height"] - 28))
+            assert page.get_attribute("#map", "title").split(",")[0] == name
+
+
+def channels(colour):
+    """Red, green and blue from 0 to 255, of any way in which the browser writes a colour."""
+    if colour.startswith("#"):
+        return [int(colour[start : start + 2], 16) for start in (1, 3, 5)]
+    numbers = [float(number) for number in re.findall(r"[\d.]+", colour)][:3]
+    return [255 * number for number in numbers] if "srgb" in colour else numbers
 
 
 def test_keys(open_page):
@@ -198,7 +250,7 @@ def test_keys(open_page):
 def test_the_mouse_labels_rows_and_finds_them_on_the_map(open_page):
     page = open_page()
     upload(page, as_csv(two_kinds(seed=2)[0]), "mouse.csv")
-    with page.expect_response("**/api/label"):
+    with page.expect_response("**/api/tables/*/label"):
         page.click("#grid tbody tr >> nth=2 >> [data-label=anomaly]")
     settle(page)
     assert page.inner_text("#row-label") == "anomaly"
@@ -220,7 +272,7 @@ def test_labels_are_saved_and_loaded(open_page):
     press(page, "Control+z")
     assert "0 normal" in page.inner_text("#table-facts")
     page.set_input_files("#labels-file", {"name": "l.json", "mimeType": "", "buffer": file.read_bytes()})
-    page.wait_for_function("() => document.getElementById('table-facts').textContent.includes('1 normal')")
+    wait_for_facts(page, "1 normal")
     settle(page)
 
 
@@ -264,7 +316,7 @@ def test_a_larger_table_is_scored_in_the_background_and_scrolls(open_page):
 def hold(page, path):
     """Hold back the answer to the next request to a path; the page gets it when the returned function is called."""
     held = []
-    page.route(f"**/api/{path}", lambda route: held.append((route, route.fetch())), times=1)
+    page.route(f"**/api/tables/*/{path}", lambda route: held.append((route, route.fetch())), times=1)
 
     def release():
         while not held:
@@ -280,12 +332,12 @@ def test_an_answer_that_was_overtaken_is_not_shown(open_page):
     upload(page, as_csv(two_kinds(seed=5)[0]), "overtaken.csv")
     release = hold(page, "labels")
     two = {"rows": 300, "labels": {"291": "normal", "292": "anomaly"}}
-    with page.expect_request("**/api/labels"):
+    with page.expect_request("**/api/tables/*/labels"):
         page.set_input_files("#labels-file", {"name": "l.json", "mimeType": "", "buffer": json.dumps(two).encode()})
     page.wait_for_timeout(300)  # the server has the two labels, the page does not know yet
-    with page.expect_response("**/api/label"):
+    with page.expect_response("**/api/tables/*/label"):
         page.keyboard.press("n")
-    page.wait_for_function("() => document.getElementById('table-facts').textContent.includes('2 normal, 1 anomaly')")
+    wait_for_facts(page, "2 normal, 1 anomaly")
     release()
     settle(page)
     assert "2 normal, 1 anomaly" in page.inner_text("#table-facts")
@@ -313,17 +365,209 @@ def test_the_start_page_stays_when_a_new_ranking_arrives(open_page):
     page = open_page()
     upload(page, as_csv(two_kinds(seed=7)[0]), "start.csv")
     release = hold(page, "label")
-    with page.expect_request("**/api/label"):
+    with page.expect_request("**/api/tables/*/label"):
         page.keyboard.press("n")
     page.click("#new-table")
     release()
     settle(page)
     assert page.is_visible("#start")
     assert not page.is_visible("#work")
-    page.click("#back")
+    page.click("[role=tab] >> text=start.csv")
     assert page.is_visible("#work")
     assert not page.is_visible("#start")
     assert "1 normal" in page.inner_text("#table-facts")
+
+
+def tab(page, name):
+    return page.locator("[role=tab]", has_text=name)
+
+
+def test_tables_side_by_side(open_page):
+    page = open_page()
+    for name, seed in (("left.csv", 11), ("right.csv", 12)):
+        upload(page, as_csv(two_kinds(seed=seed)[0]), name)
+    for key in "nna":
+        press(page, key)
+    tab(page, "left.csv").click()
+    page.wait_for_function("() => document.title.startsWith('left.csv')")
+    settle(page)
+    assert "0 normal, 0 anomalies" in page.inner_text("#table-facts")
+    press(page, "n")
+    page.reload()
+    page.wait_for_function("() => document.title.startsWith('left.csv')")  # the tab that was on display
+    assert "1 normal, 0 anomalies" in page.inner_text("#table-facts")
+    settle(page)
+    tab(page, "left.csv").focus()
+    page.keyboard.press("ArrowRight")
+    page.wait_for_function("() => document.title.startsWith('right.csv')")
+    settle(page)
+    assert "2 normal, 1 anomaly" in page.inner_text("#table-facts")
+    assert tab(page, "right.csv").get_attribute("aria-selected") == "true"
+    tab(page, "left.csv").click()
+    settle(page)
+    page.click(".switch >> text=Labelled")
+    settle(page)
+    tab(page, "right.csv").click()
+    settle(page)
+    tab(page, "left.csv").click()
+    settle(page)
+    assert page.is_checked("input[name=by][value=labelled]")  # a tab is found as it was left
+    page.locator("[role=tab][aria-selected=true]").focus()
+    page.keyboard.press("Delete")
+    tab(page, "left.csv").wait_for(state="detached")
+    settle(page)
+    tab(page, "right.csv").locator(".close").click()
+    tab(page, "right.csv").wait_for(state="detached")
+    settle(page)
+    upload(page, as_csv(two_kinds(seed=12)[0]), "right.csv")
+    assert "2 normal, 1 anomaly" in page.inner_text("#table-facts")
+
+
+def test_a_label_given_before_a_tab_is_left_stays_with_its_table(open_page):
+    page = open_page()
+    for name, seed in (("one.csv", 13), ("two.csv", 14)):
+        upload(page, as_csv(two_kinds(seed=seed)[0]), name)
+    release = hold(page, "label")
+    with page.expect_request("**/api/tables/*/label"):
+        page.keyboard.press("n")
+    tab(page, "one.csv").click()
+    page.wait_for_function("() => document.title.startsWith('one.csv')")
+    release()
+    settle(page)
+    assert "0 normal" in page.inner_text("#table-facts")
+    tab(page, "two.csv").click()
+    wait_for_facts(page, "1 normal")
+    settle(page)
+
+
+def wait_for_facts(page, text):
+    page.wait_for_function("text => document.getElementById('table-facts').textContent.includes(text)", arg=text)
+
+
+def test_two_pages_on_one_table_show_each_others_changes(open_page):
+    one = open_page()
+    upload(one, as_csv(two_kinds(seed=15)[0]), "shared.csv")
+    other = open_page()
+    wait_for_facts(other, "0 normal")
+    press(one, "n")
+    press(one, "n")
+    wait_for_facts(other, "2 normal")
+    other.keyboard.press("s")  # the row on display is labelled by now
+    other.wait_for_selector("#row-badge:visible")
+    press(other, "a")
+    wait_for_facts(one, "2 normal, 1 anomaly")
+    other.uncheck("[aria-label='Use column x4']")
+    one.wait_for_selector("[aria-label='Use column x4']:not(:checked)")
+    for page in (one, other):
+        assert "2 normal, 1 anomaly" in page.inner_text("#table-facts")
+        settle(page)
+
+
+def test_everything_is_undone_and_redone(open_page):
+    page = open_page()
+    upload(page, as_csv(two_kinds(seed=16)[0]), "history.csv")
+    assert page.is_disabled("#undo")
+    for key in "nna":
+        press(page, key)
+    page.uncheck("[aria-label='Use column x3']")
+    settle(page)
+    page.locator("#histogram").scroll_into_view_if_needed()
+    box = page.locator("#histogram").bounding_box()
+    with page.expect_response("**/api/tables/*/threshold"):
+        page.mouse.click(box["x"] + 0.7 * box["width"], box["y"] + box["height"] / 2)
+    settle(page)
+    moved = page.inner_text("#threshold-facts")
+    press(page, "Control+z")
+    assert page.inner_text("#threshold-facts") != moved
+    press(page, "Control+z")
+    assert page.is_checked("[aria-label='Use column x3']")
+    press(page, "Control+z")
+    assert "2 normal, 0 anomalies" in page.inner_text("#table-facts")
+    page.reload()  # the history is on the server
+    page.wait_for_selector("#redo:enabled")
+    settle(page)
+    press(page, "Control+Shift+z")
+    assert "2 normal, 1 anomaly" in page.inner_text("#table-facts")
+    page.click("#redo")
+    page.wait_for_selector("[aria-label='Use column x3']:not(:checked)")
+    settle(page)
+    press(page, "Control+y")
+    assert page.inner_text("#threshold-facts") == moved
+    assert page.is_disabled("#redo")
+
+
+def test_help_shows_the_keys(open_page):
+    page = open_page()
+    page.keyboard.press("?")
+    page.wait_for_selector("#help-dialog[open]")
+    page.keyboard.press("n")  # labels nothing behind the dialog
+    page.keyboard.press("Escape")
+    page.wait_for_selector("#help-dialog:not([open])", state="hidden")
+    page.click("#help")
+    page.wait_for_selector("#help-dialog[open]")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#help-dialog:not([open])", state="hidden")
+
+
+def test_labels_are_taken_from_a_column(open_page):
+    from axe_playwright_python.sync_playwright import Axe
+
+    page = open_page()
+    X, y = two_kinds(80, seed=17)
+    frame = pd.DataFrame(X, columns=list("abcde")).assign(fault=np.where(y == 1, "yes", "no"))
+    upload(page, frame.to_csv(index=False).encode(), "column.csv")
+    page.click("#labels-menu summary")
+    page.click("#take-labels")
+    page.wait_for_selector("[aria-label='no means']")
+    assert page.input_value("#label-column-name") == "fault"
+    assert page.input_value("[aria-label='no means']") == "normal"
+    assert Axe().run(page).violations_count == 0
+    page.select_option("#label-column-name", "a")
+    page.wait_for_selector("#label-column-apply:disabled")
+    page.wait_for_function("() => document.getElementById('label-column-note').textContent.includes('different')")
+    assert len(open_page.complaints) == 1  # Chromium reports the status of the refused request
+    open_page.complaints.clear()
+    page.select_option("#label-column-name", "fault")
+    page.wait_for_selector("#label-column-apply:enabled")
+    page.click("#label-column-apply")
+    wait_for_facts(page, f"{(y == 0).sum()} normal, {y.sum()} anomal")
+    settle(page)
+    assert not page.is_checked("[aria-label='Use column fault']")
+
+
+def test_notes_and_names_of_rows(open_page):
+    from axe_playwright_python.sync_playwright import Axe
+
+    page = open_page(accept_downloads=True)
+    frame = pd.DataFrame(two_kinds(80, seed=18)[0], columns=list("abcde"))
+    frame.insert(0, "serial", [f"M-{7 * k % 80:03}" for k in range(80)])
+    upload(page, frame.to_csv(index=False).encode(), "names.csv")
+    page.click(".switch >> text=As in the table")
+    settle(page)
+    row = selected(page)
+    page.fill("#row-note", "a leak, n and a")  # letters in a note label nothing
+    with page.expect_response("**/api/tables/*/note"):
+        page.keyboard.press("Tab")
+    settle(page)
+    assert page.get_attribute(f"#row-{row} .noted", "title") == "a leak, n and a"
+    page.click("#id-proposal")
+    name = frame["serial"][row]
+    page.wait_for_function("name => document.getElementById('row-title').textContent === name", arg=name)
+    settle(page)
+    assert page.inner_text(f"#row-{row} td >> nth=0").startswith(name)
+    assert page.input_value("#id-column") == "serial"
+    page.focus("#grid")
+    press(page, "n")
+    assert Axe().run(page).violations_count == 0
+    exported_labels = pd.read_csv(exported(page, "labels.csv"))
+    assert exported_labels.columns.tolist() == ["row", "serial", "label", "note"]
+    assert exported_labels.values.tolist() == [[row + 1, name, "normal", "a leak, n and a"]]
+    more = b"serial,label\nM-007,anomaly\nM-999,normal\n"
+    page.set_input_files("#labels-file", {"name": "l.csv", "mimeType": "", "buffer": more})
+    page.wait_for_selector("#message:visible")
+    assert "1 of their rows are not in the table" in page.inner_text("#message")
+    wait_for_facts(page, "0 normal, 1 anomaly")
+    settle(page)
 
 
 STORE = """async () => {
@@ -409,31 +653,3 @@ def test_store_can_be_changed_by_update_only_and_not_by_subscribers(open_page):
     assert state == [["TypeError"], {"turn": 3, "label": "a", "other": 1}]
     assert open_page.complaints == ["a subscriber must not update the state"]
     open_page.complaints.clear()
-
-
-LOOKS = {
-    "light": {"color_scheme": "light"},
-    "dark": {"color_scheme": "dark"},
-    "phone": {"viewport": {"width": 390, "height": 844}, "has_touch": True},
-}
-
-
-@pytest.mark.parametrize("look", LOOKS)
-def test_accessibility(open_page, look):
-    from axe_playwright_python.sync_playwright import Axe
-
-    page = open_page(**LOOKS[look])
-    if page.is_visible("#new-table"):
-        page.click("#new-table")
-    start = Axe().run(page)
-    page.click("#example")
-    page.wait_for_selector("#grid tbody tr[data-row]")
-    settle(page)
-    for key in "nna":
-        press(page, key)
-    page.click("#export-menu summary")
-    page.wait_for_timeout(300)
-    work = Axe().run(page)
-    for results in (start, work):
-        assert results.violations_count == 0, results.generate_report()
-    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")

@@ -1,27 +1,22 @@
 """The app with models that a user trained: columns of their own, probabilities, methods that need an anomaly."""
 
+import dataclasses
 import io
 import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
-from fastapi.testclient import TestClient
 
 from oddshot import load_detector
-from oddshot.app.routes import make_app
 from oddshot.universal.shipped import load_universal
-from tests.app.samples import as_csv, two_kinds, upload
+from tests.app.samples import as_csv, client_of, two_kinds, upload
 from tests.fleets import labels, mixed, small_model
-
-
-def client_of(model):
-    return TestClient(make_app(model, None, "127.0.0.1", 1 << 24), base_url="http://127.0.0.1")
 
 
 def label_some(client, n=10):
     for row, label in enumerate(labels(n)[:-1].tolist()):
-        state = client.post("/api/label", json={"row": row, "label": ["normal", "anomaly"][label]}).json()
+        state = client.post("/api/this/label", json={"row": row, "label": ["normal", "anomaly"][label]}).json()
     return state
 
 
@@ -36,52 +31,81 @@ def test_a_trained_model_ranks_with_probability_and_rate(method, tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the fleet is small: such a task may be unknown
         state = label_some(client)
-    rows = client.get("/api/rows").json()["rows"]
-    (tmp_path / "d").write_bytes(client.get("/api/export/detector.safetensors").content)
+    rows = client.get("/api/this/rows").json()["rows"]
+    (tmp_path / "d").write_bytes(client.get("/api/this/export/detector.safetensors").content)
     table = pd.read_csv(io.BytesIO(data)).iloc[[row["row"] for row in rows]]
     expected = load_detector(tmp_path / "d").predict_proba(table)[:, 1]
     np.testing.assert_allclose([row["probability"] for row in rows], expected, rtol=1e-3, atol=1e-6)
     assert 0.001 <= state["threshold"]["false_alarms"] <= 0.5
     rates = [
-        client.post("/api/threshold", json={"value": row["score"]}).json()["threshold"]["false_alarms"] for row in rows
+        client.post("/api/this/threshold", json={"value": row["score"]}).json()["threshold"]["false_alarms"]
+        for row in rows
     ]
     assert (np.diff(rates) >= 0).all()
-    points = client.get("/api/axis").json()
+    points = client.get("/api/this/axis").json()
     assert (len(points["rows"]) == 0) == (method == "lr")  # which projects nothing
-    assert client.get("/api/export/report.html").status_code == 200
-    assert client.get("/api/explain?rows=11").json()["columns"] == list(kinds)
+    assert client.get("/api/this/export/report.html").status_code == 200
+    assert client.get("/api/this/explain?rows=11").json()["columns"] == list(kinds)
 
 
-def test_the_exported_detector_decides_at_the_threshold_that_was_set(tmp_path):
+@pytest.mark.parametrize("share", [0.0, 0.0001, 0.01, 0.45, 0.9, 1.0])
+def test_the_exported_detector_flags_the_rows_that_the_page_flags(tmp_path, share):
+    """Also those that the detector was fitted on."""
+    client = client_of(load_universal())
+    X, _ = two_kinds(10_000)
+    upload(client, as_csv(X))
+    label_some(client)
+    scores = np.sort(pd.read_csv(io.BytesIO(client.get("/api/this/export/scores.csv").content))["score"])[::-1]
+    edges = np.concatenate([[scores[0] + 1], scores, [scores[-1] - 1]])
+    n_above = round(share * 10_000)
+    value = edges[n_above : n_above + 2].mean()
+    state = client.post("/api/this/threshold", json={"value": value}).json()["threshold"]
+    assert state["above"] == n_above
+    exported = pd.read_csv(io.BytesIO(client.get("/api/this/export/scores.csv").content))
+    (tmp_path / "d").write_bytes(client.get("/api/this/export/detector.safetensors").content)
+    detector = load_detector(tmp_path / "d")
+    assert detector.threshold_ == pytest.approx(value, rel=1e-4)
+    np.testing.assert_array_equal(detector.predict(pd.read_csv(io.BytesIO(as_csv(X)))), exported["anomaly"])
+
+
+def test_a_threshold_at_the_score_of_a_row_is_exported_clear_of_it(tmp_path):
+    """The detector may score the row in another batch, with another rounding of the last digit."""
     client = client_of(load_universal())
     X, _ = two_kinds()
     upload(client, as_csv(X))
     label_some(client)
-    rates = {}
-    for row in client.get("/api/rows?limit=200").json()["rows"]:
-        state = client.post("/api/threshold", json={"value": row["score"] * 0.999}).json()["threshold"]
-        rates[state["false_alarms"]] = state
-    state = next((one for rate, one in rates.items() if 0.02 < rate < 0.4), None)
-    assert state is not None
-    client.post("/api/threshold", json={"value": state["value"]})
-    (tmp_path / "d").write_bytes(client.get("/api/export/detector.safetensors").content)
-    detector = load_detector(tmp_path / "d")
-    assert detector.threshold_ == pytest.approx(state["value"], rel=1e-5)
-    assert detector.predict(pd.read_csv(io.BytesIO(as_csv(X)))).sum() == state["above"]
+    rows = client.get("/api/this/rows?limit=200").json()["rows"]
+    table = pd.read_csv(io.BytesIO(as_csv(X)))
+    for n_above in (0, 1, 50, 199):
+        client.post("/api/this/threshold", json={"value": rows[n_above]["score"]})
+        (tmp_path / "d").write_bytes(client.get("/api/this/export/detector.safetensors").content)
+        detector = load_detector(tmp_path / "d")
+        assert detector.threshold_ > rows[n_above]["score"]
+        assert np.flatnonzero(detector.predict(table)).tolist() == sorted(row["row"] for row in rows[:n_above])
+
+
+def test_the_threshold_of_a_model_without_calibration_is_exported(tmp_path):
+    client = client_of(dataclasses.replace(load_universal(), calibration=None))
+    X, _ = two_kinds()
+    upload(client, as_csv(X))
+    label_some(client)
+    client.post("/api/this/threshold", json={"value": -0.25})
+    (tmp_path / "d").write_bytes(client.get("/api/this/export/detector.safetensors").content)
+    assert load_detector(tmp_path / "d").threshold_ == pytest.approx(-0.25, abs=1e-3)
 
 
 def test_a_method_that_needs_an_anomaly_says_so():
     client = client_of(small_model("eigen", mixed))
     upload(client, mixed(9).to_csv(index=False).encode())
     for row in (1, 2):
-        state = client.post("/api/label", json={"row": row, "label": "normal"}).json()
+        state = client.post("/api/this/label", json={"row": row, "label": "normal"}).json()
     assert state["adapted"] is False
     assert "needs at least one labelled anomaly" in state["notice"]
 
 
 def test_other_columns_than_the_model_knows():
     client = client_of(small_model("eigen", mixed))
-    answer = client.put("/api/table?name=t.csv", content=mixed(9).drop(columns="mode").to_csv(index=False).encode())
+    answer = client.put("/api/tables?name=t.csv", content=mixed(9).drop(columns="mode").to_csv(index=False).encode())
     assert answer.status_code == 422
     assert answer.json()["error"] == "t.csv: column 'mode' is missing"
     more = mixed(9).assign(remark="x").to_csv(index=False).encode()

@@ -254,17 +254,6 @@ def test_wrong_override_shows_before_any_run(tmp_path, source):
         fill(tmp_path, Grid(("toy",), ("quick",), 1, settings, source))
 
 
-def test_ray_gives_what_local_gives(tmp_path, source):
-    pytest.importorskip("ray")
-    grid = Grid(("toy", "fleet"), ("quick", "learner"), 2, SHORT, source)
-    (tmp_path / "ray").mkdir()
-    fill(tmp_path, grid)
-    tally, _ = fill(tmp_path / "ray", grid, engines.RayEngine(workers=2))
-    assert tally.done == 8
-    local, remote = records(tmp_path), records(tmp_path / "ray")
-    assert [(a.key, a.auc_strict, a.task_aucs) for a in local] == [(b.key, b.auc_strict, b.task_aucs) for b in remote]
-
-
 def test_ray_that_is_not_there_is_one_line(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "ray", None)
     with pytest.raises(InputError, match="needs Ray: pip install"):

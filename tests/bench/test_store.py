@@ -280,3 +280,17 @@ def test_a_number_that_is_none(tmp_path):
     exported.write_text(exported.read_text().replace("0.25,", "much,"))
     with pytest.raises(InputError, match="line 2, column auc_strict: 'much' is not a number"):
         read_runs(exported)
+
+
+def test_damaged_names_in_the_schema_are_one_line(path):
+    whole = filled(path, record()).read_bytes()
+    start = whole.index(b"CREATE TABLE runs")
+    refusals = []
+    for place in range(start, start + 60):
+        path.write_bytes(whole[:place] + b"\x9a" + whole[place + 1 :])
+        try:
+            read_store(path)
+        except (InputError, FileError) as error:
+            refusals.append(str(error))
+    assert any("a name in it is not text" in line for line in refusals)
+    assert all(len(line.splitlines()) == 1 for line in refusals)

@@ -10,8 +10,9 @@ from oddshot.bench import paper
 from oddshot.bench.parsing import parse_where
 from oddshot.bench.render import render, to_json_dict
 from oddshot.bench.selection import choose_protocol, select
-from oddshot.bench.tables import ranks_table, table1, table2, table3
+from oddshot.bench.tables import ranks_table, relative_table, table1, table2, table3
 from oddshot.errors import InputError
+from oddshot.methods.relative_ablations import RELATIVE_ABLATIONS
 from tests.bench.samples import record
 
 
@@ -183,10 +184,28 @@ def test_table_2():
     ]
     table = table2(select(ablation, "published"), "strict", compare=True)
     assert table.columns == ("Ours", "WoNN", "WoProj", "WoAnomaly")
-    assert [cell.value for cell in table.rows[0].cells] == pytest.approx([0.85, 0.85, 0.7, 0.6])
-    assert [cell.paper for cell in table.rows[0].cells] == [0.913, 0.880, 0.874, 0.853]
-    assert table.notes[0] == "Average over 2 datasets."
+    assert [row.title for row in table.rows] == ["Glass", "Pima", "WDBC", "Average", "#Best"]
+    found = [[cell.value for cell in row.cells] for row in table.rows]
+    assert found[:3] == [[0.9, 0.8, 0.7, 0.6], [0.1, None, None, None], [0.8, 0.9, 0.7, 0.6]]
+    assert found[3] == pytest.approx([0.85, 0.85, 0.7, 0.6])
+    papers = [[cell.paper for cell in row.cells] for row in table.rows]
+    assert papers[3] == [0.913, 0.880, 0.874, 0.853]
+    assert all(value is None for row in (*papers[:3], papers[4]) for value in row)
+    assert table.notes[0] == "Average over 2 datasets, those with figures of all variants."
     assert "WoNN" not in table1(select(ablation, "published"), "strict").columns
+    assert not table2(select(ablation, "published"), "strict").compared
+
+
+def test_relative_and_its_ablations_have_a_table_of_their_own():
+    ablation = runs({("glass", "relative"): [0.9, 0.8], ("glass", "relative-pairs"): [0.7, 0.6]}) + MADE_UP
+    table = relative_table(select(ablation, "published"), "strict")
+    assert table.columns == ("relative", "without pairs")
+    assert [row.title for row in table.rows] == ["Glass", "Average", "#Best"]
+    assert [cell.value for cell in table.rows[0].cells] == pytest.approx([0.85, 0.65])
+    assert table1(select(ablation, "published"), "strict").columns == ("Ours", "LR", "KNN", "relative")
+    assert ("relative", *(method.name for method in RELATIVE_ABLATIONS)) == paper.RELATIVE_METHODS
+    with pytest.raises(InputError, match="no figures for this table"):
+        relative_table(CHOSEN, "strict")
 
 
 def test_table_3():
@@ -196,6 +215,7 @@ def test_table_3():
         record("glass", "svdd", 0, train_seconds=5.0),
         record("wdbc", "eigen", 0, train_seconds=99.0),
         record("glass", "lr", 0),
+        *(record("glass", method, 0, train_seconds=1.0) for method in ("woproj", "relative-pairs")),
     ]
     table = table3(select(timed, "published"), compare=True)
     assert table.columns == ("Ours", "SVDD")

@@ -101,7 +101,7 @@ def test_tables(store, tmp_path):
 @pytest.mark.parametrize(
     ("more", "match"),
     [
-        (["4"], "table '4'; there are 1, 2, 3, ranks"),
+        (["4"], "table '4'; there are 1, 2, 3, relative, ranks"),
         (["--compare", "us"], "only the paper"),
         (["--format", "pdf"], "format 'pdf'"),
         (["--protocol", "resampled"], "no figures for this table"),

@@ -3,6 +3,9 @@
 import gzip
 import io
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -78,9 +81,21 @@ def test_columns_are_ignored_chosen_and_given_kinds(log, oddshot):  # noqa: F811
         (["--kind", "a"], "--kind a: expected NAME=KIND, such as zip=category"),
         (
             ["--kind", "a=numbers"],
-            "column 'a': kind 'numbers'; kinds are number, boolean, category, date, text, ignore",
+            "column 'a': kind 'numbers'; kinds are number, boolean, category, date, interval, text, ignore",
         ),
         (["--kind", "a=number", "--ignore", "a"], "column 'a' is both ignored and a number"),
+        (
+            ["--columns", "b", "--kind", "a=number"],
+            "column 'a' has the kind number, but is not among the columns to use",
+        ),
+        (["--columns", "a,b", "--ignore", "a"], "column 'a' is both among the columns to use and ignored"),
+        (["--columns", ""], "--columns: expected the names of columns, such as load,speed"),
+        (["--ignore", "state"], "column 'state' is that of --label; it is neither chosen nor ignored"),
+        (["--columns", "a,state"], "column 'state' is that of --label; it is neither chosen nor ignored"),
+        (["--kind", "a=date"], "support: column 'a': numbers from"),
+        (["--model", "Universal"], "Universal: no such file; did you mean 'universal', the model that ships?"),
+        (["--json", "none/figures.json"], "cannot write none/figures.json: No such file or directory"),
+        ([""], "the name of a file is empty"),
         (
             ["--ignore", "a", "--model", "model.safetensors"],
             "the model has its own columns, chosen when it was trained",
@@ -93,6 +108,53 @@ def test_columns_are_ignored_chosen_and_given_kinds(log, oddshot):  # noqa: F811
 )
 def test_mistakes(log, refusal, options, message):  # noqa: F811
     assert message in refusal(*SCORE, "log.csv", "--out", "new.csv", *options)
+
+
+@pytest.mark.parametrize("option", ["--out", "--json"])
+def test_an_output_that_cannot_be_written_is_refused_before_the_work(log, refusal, monkeypatch, option):  # noqa: F811
+    monkeypatch.setattr("oddshot.data.tables.readers.FORMATS", None)  # no file is read
+    outputs = {"--out": "s.csv", "--json": "s.json", option: "none/s.csv"}
+    found = refusal(*SCORE, "log.csv", *(part for pair in outputs.items() for part in pair))
+    assert found == "cannot write none/s.csv: No such file or directory"
+
+
+def test_a_file_that_is_named_twice_is_read_once_with_a_note(log, oddshot):  # noqa: F811
+    code, out, errors = oddshot(*SCORE, "log.csv", "l*.csv", "--out", "s.csv", "--quiet")
+    assert code == 0
+    assert "194 rows scored" in out
+    assert "oddshot: note: log.csv: named twice, and read once" in errors
+
+
+def test_the_model_that_ships_has_a_name(log, oddshot):  # noqa: F811
+    oddshot(*SCORE, "log.csv", "--out", "unnamed.csv")
+    code, _, _ = oddshot(*SCORE, "log.csv", "--out", "named.csv", "--model", "universal")
+    assert code == 0
+    assert Path("named.csv").read_bytes() == Path("unnamed.csv").read_bytes()
+
+
+def test_info_and_score_agree_on_words_for_true_and_false(log, oddshot):  # noqa: F811
+    for name in ("first.csv", "log.csv"):
+        frame = pd.read_csv(name)
+        frame.assign(on=np.where(np.arange(len(frame)) % 2, "yes", "no")).to_csv(name, index=False)
+    _, out, _ = oddshot("info", "log.csv")
+    assert "on     boolean: true in 50%" in out
+    _, out, _ = oddshot(*SCORE, "log.csv", "--out", "s.csv")
+    assert "1 boolean: on" in out
+
+
+def test_pipes_are_read_as_standard_input_is(log, oddshot):  # noqa: F811
+    oddshot(*SCORE, "log.csv", "--out", "plain.csv")
+    os.mkfifo("pipe")
+    os.mkfifo("packed.csv.gz")
+    Path("log.csv.gz").write_bytes(gzip.compress(Path("log.csv").read_bytes()))
+    for file, pipe in (("log.csv", "pipe"), ("log.csv.gz", "packed.csv.gz")):
+        with subprocess.Popen(["timeout", "30", "cp", file, pipe]):  # opens the existing pipe
+            code, _, _ = oddshot(*SCORE, pipe, "--out", "piped.csv")
+        assert code == 0
+        assert (pd.read_csv("piped.csv")["score"] == pd.read_csv("plain.csv")["score"]).all()
+    command = f"timeout 60 {sys.executable} -m oddshot {{}} <(cat first.csv) --label state"
+    for arguments in ("info", "score log.csv --anomaly-value bad --out s.csv --support"):
+        subprocess.run(["bash", "-c", command.format(arguments)], check=True, timeout=70)
 
 
 def test_a_hard_link_to_an_input_is_refused(log, refusal):  # noqa: F811
@@ -145,9 +207,9 @@ def test_standard_input_and_compressed_files(log, oddshot, monkeypatch):  # noqa
     oddshot(*SCORE, "log.csv", "--out", "plain.csv")
     oddshot(*SCORE, "log.csv.gz", "--out", "packed.csv")
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data)))
-    packed_files._standard_input.cache_clear()
+    packed_files._spooled.cache_clear()
     code, _, _ = oddshot(*SCORE, "-", "--out", "piped.csv")
-    packed_files._standard_input.cache_clear()
+    packed_files._spooled.cache_clear()
     assert code == 0
     plain, packed, piped = (pd.read_csv(name) for name in ("plain.csv", "packed.csv", "piped.csv"))
     assert (plain["score"] == packed["score"]).all()

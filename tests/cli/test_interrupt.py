@@ -15,12 +15,12 @@ from tests.cli.test_train_score_info import COMMAND, EPISODES, folder, oddshot, 
 AUTO = ("train", "fleet/*.csv", "--label", "fault", "--out", "out.safetensors", *EPISODES)
 
 
-def interrupted(command, n_times=1):
-    """Start a long training and press Ctrl-C after its first epoch. Returns exit code, stdout and stderr after it."""
+def interrupted(command, n_times=1, number=signal.SIGINT):
+    """Start a long training and send a signal after its first epoch. Returns exit code, stdout and stderr after it."""
     long = [*COMMAND, *command, "--epochs", "1000000", "--patience", "1000000", "--verbose"]
     process = subprocess.Popen(long, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert ": epoch 1 of at most" in process.stderr.readline()
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     if n_times == 2:
         while process.stderr.readline() != MESSAGE.decode():
             pass
@@ -51,6 +51,13 @@ def test_ctrl_c_keeps_the_best_model_and_resume_goes_on(folder, oddshot, refusal
     assert refusal(*train(), "--resume") == (
         "out.safetensors: its training was not interrupted; without --resume, it is trained anew"
     )
+
+
+def test_sigterm_is_like_ctrl_c(folder):  # noqa: F811
+    code, out, errors = interrupted(train(), number=signal.SIGTERM)
+    assert code == 130
+    assert errors[0] == MESSAGE.decode().strip()
+    assert "written: out.safetensors" in out
 
 
 def test_a_second_ctrl_c_leaves_the_old_file(folder):  # noqa: F811

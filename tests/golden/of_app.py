@@ -25,7 +25,7 @@ def record_app(server: Server) -> dict[str, Any]:
     with client_of(greeting) as client:
         out = {
             "greeting": re.sub(r":\d+", ":PORT", greeting),
-            "without a table": {path: _get(client, path) for path in ("state", "progress", "rows", "map")},
+            "without a table": {path: answer(client.get(f"/api/{path}")) for path in ("tables", "tables/none/rows")},
             "example": _example(client),
             "exports": _exports(client),
             "changed": _changes(client),
@@ -36,12 +36,17 @@ def record_app(server: Server) -> dict[str, Any]:
     return out
 
 
+def _this(client: httpx.Client, path: str) -> str:
+    """The address of something that concerns the table opened last."""
+    return f"/api/tables/{client.get('/api/tables').json()['tables'][-1]['id']}/{path}"
+
+
 def _get(client: httpx.Client, path: str) -> dict[str, Any]:
-    return answer(client.get(f"/api/{path}"))
+    return answer(client.get(_this(client, path)))
 
 
 def _post(client: httpx.Client, path: str, **body: Any) -> dict[str, Any]:
-    return answer(client.post(f"/api/{path}", json=body))
+    return answer(client.post(_this(client, path), json=body))
 
 
 def _example(client: httpx.Client) -> dict[str, Any]:
@@ -55,10 +60,8 @@ def _example(client: httpx.Client) -> dict[str, Any]:
 
 
 def _exports(client: httpx.Client) -> dict[str, Any]:
-    files = {name: client.get(f"/api/export/{name}") for name in ("scores.csv", "scores.parquet", "labels.csv")}
-    files |= {
-        name: client.get(f"/api/export/{name}") for name in ("labels.json", "detector.safetensors", "report.html")
-    }
+    exported = ("scores.csv", "scores.parquet", "labels.csv", "labels.json", "detector.safetensors", "report.html")
+    files = {name: client.get(_this(client, f"export/{name}")) for name in exported}
     names = ("content-type", "content-disposition")
     out: dict[str, Any] = {
         "headers": {name: {key: one.headers[key] for key in names} for name, one in files.items()},
@@ -94,18 +97,18 @@ def _detector_scores(content: bytes, table: pd.DataFrame) -> dict[str, Any]:
 def _changes(client: httpx.Client) -> dict[str, Any]:
     csv = b"row,label\n1,normal\n5,normal\n9,anomaly\n"
     out = {
-        "undo": answer(client.post("/api/undo")),
-        "undo again": answer(client.post("/api/undo")),
+        "undo": answer(client.post(_this(client, "undo"))),
+        "undo again": answer(client.post(_this(client, "undo"))),
         "threshold": _post(client, "threshold", value=1.5),
-        "its export": client.get("/api/export/scores.csv").text.count(",1,"),
+        "its export": client.get(_this(client, "export/scores.csv")).text.count(",1,"),
         "label below it": _post(client, "label", row=44, label="normal"),
         "threshold taken back": _post(client, "threshold", value=None),
-        "without columns": _post(client, "columns", left_out=["alcohol", "ash"]),
+        "without columns": _post(client, "column", name="alcohol", used=False),
         "its rows": _get(client, "rows?limit=3"),
-        "with all columns": _post(client, "columns", left_out=[])["status"],
-        "labels from a file": answer(client.put("/api/labels", content=csv)),
+        "with all columns": _post(client, "column", name="alcohol", used=True)["status"],
+        "labels from a file": answer(client.put(_this(client, "labels"), content=csv)),
         "labels as saved": _get(client, "export/labels.json"),
-        "no labels": answer(client.put("/api/labels", content=b"row,label\n")),
+        "no labels": answer(client.put(_this(client, "labels"), content=b"row,label\n")),
         "example again": client.post("/api/example").json()["labels"],
     }
     return out
@@ -113,14 +116,14 @@ def _changes(client: httpx.Client) -> dict[str, Any]:
 
 def _own_table(client: httpx.Client) -> dict[str, Any]:
     content = mixed(5, 60).to_csv(index=False).encode()
-    out = {"opened": answer(client.put("/api/table", params={"name": "../machines.csv"}, content=content))}
+    out = {"opened": answer(client.put("/api/tables", params={"name": "../machines.csv"}, content=content))}
     for row, label in ((1, "normal"), (2, "normal"), (3, "normal"), (0, "anomaly")):
         out[f"label {row}"] = _post(client, "label", row=row, label=label)
-    out["with one column less"] = _post(client, "columns", left_out=["seen"])
+    out["with one column less"] = _post(client, "column", name="seen", used=False)
     paths = ("rows?limit=5", "explain?rows=0&rows=10", "map", "axis", "export/labels.csv")
     out |= {path: _get(client, path) for path in paths}
-    out["scores.csv"] = client.get("/api/export/scores.csv").text.splitlines()[:12]
-    out["opened again"] = answer(client.put("/api/table", params={"name": "other.csv"}, content=content))
+    out["scores.csv"] = client.get(_this(client, "export/scores.csv")).text.splitlines()[:12]
+    out["opened again"] = answer(client.put("/api/tables", params={"name": "other.csv"}, content=content))
     return out
 
 
@@ -134,8 +137,7 @@ def _refusals(client: httpx.Client) -> dict[str, Any]:
         "no label": ("label", {"row": 1}),
         "one field more": ("label", {"row": 1, "label": None, "colour": 1}),
         "a threshold in words": ("threshold", {"value": "high"}),
-        "an unknown column": ("columns", {"left_out": ["no such"]}),
-        "no column left": ("columns", {"left_out": ["temperature", "speed", "mode", "door", "seen"]}),
+        "an unknown column": ("column", {"name": "no such", "used": False}),
     }
     paths = ("rows?offset=-1", "rows?limit=100000", "rows?by=name", "row/60", "row/x", "explain", "explain?rows=999")
     tables = {
@@ -148,13 +150,14 @@ def _refusals(client: httpx.Client) -> dict[str, Any]:
         "a name twice": b"a,a\n1,2\n",
         "nothing of use": b"a,b\n,\n,\n",
     }
-    out = {name: answer(client.post(f"/api/{path}", json=body)) for name, (path, body) in bodies.items()}
+    out = {name: answer(client.post(_this(client, path), json=body)) for name, (path, body) in bodies.items()}
     out |= {path: _get(client, path) for path in (*paths, "nothing")}
     out |= {
-        f"table: {name}": answer(client.put("/api/table?name=t.csv", content=data)) for name, data in tables.items()
+        f"table: {name}": answer(client.put("/api/tables?name=t.csv", content=data)) for name, data in tables.items()
     }
-    out["wrong labels"] = answer(client.put("/api/labels", content=b"row,label\n61,normal\n"))
-    out["no JSON"] = answer(client.post("/api/label", content=b"{", headers={"content-type": "application/json"}))
-    out["another host"] = answer(client.get("/api/state", headers={"host": "evil.example"}))
+    out["wrong labels"] = answer(client.put(_this(client, "labels"), content=b"row,label\n61,normal\n"))
+    json_type = {"content-type": "application/json"}
+    out["no JSON"] = answer(client.post(_this(client, "label"), content=b"{", headers=json_type))
+    out["another host"] = answer(client.get("/api/tables", headers={"host": "evil.example"}))
     out["another origin"] = answer(client.post("/api/example", headers={"origin": "http://evil.example"}))
     return out

@@ -30,6 +30,9 @@ score --help
 info --help
 serve --help
 app --help
+models --help
+models list --help
+models show --help
 demo --help
 data --help
 data list --help
@@ -151,6 +154,7 @@ _UNSTEADY["code_version"] = "VERSION"
 _NORMALISED = (
     (re.compile(r"about [^)]*"), "about TIME"),
     (re.compile(r"\b\d+(\.\d+)? s\b"), "TIME"),
+    (re.compile(r"^.* gone, at most .* left\n", re.MULTILINE), ""),  # progress, which quick machines do not print
 )
 
 
@@ -166,7 +170,8 @@ def record_commands(place: Path, env: Mapping[str, str]) -> dict[str, Any]:
             after = _stamps(folder)
             changed = sorted(name for name in {*before, *after} if before.get(name) != after.get(name))
             entry: dict[str, Any] = {"code": ended.code} if ended.code or name != "help" else {}
-            entry |= {key: _lines(text, place) for key, text in (("out", ended.out), ("err", ended.err)) if text}
+            printed = {"out": _lines(ended.out, place), "err": _lines(ended.err, place)}
+            entry |= {key: found for key, found in printed.items() if found}
             files = {path: _content(folder / path) for path in changed}
             out[name][line or "(nothing)"] = entry | ({"files": files} if files else {})
         if name == "work":
@@ -232,7 +237,7 @@ def _stamps(folder: Path) -> dict[str, tuple[int, int]]:
 
 
 def _lines(text: str, place: Path) -> list[str]:
-    """Without what differs from one run to the next: the folder and the time."""
+    """Without what differs from one run to the next: the folder, the time, and progress."""
     text = text.replace(str(place), "PLACE")
     for pattern, replacement in _NORMALISED:
         text = pattern.sub(replacement, text)

@@ -111,7 +111,7 @@ def test_a_package_that_is_not_installed_is_one_line(name, monkeypatch):
     monkeypatch.setattr(importlib, "import_module", missing)
     with pytest.raises(InputError) as refusal:
         build(name).adapt(random_rows(7))
-    assert str(refusal.value) == f"method '{name}' needs the package {name}: pip install 'oddshot[boost]'"
+    assert str(refusal.value) == f"method '{name}' needs {name}: pip install {name}"
 
 
 @pytest.mark.parametrize("wrong", [{"defaults": "old"}, {"seed": -1}])

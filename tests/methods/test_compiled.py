@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 import torch
 
+from oddshot import FewShotDetector
 from oddshot.adapted.chunks import score_in_chunks
+from oddshot.bench.paper import RELATIVE_METHODS
 from oddshot.methods.compiled import MAX_CHUNK_ROWS, Uncompiled
 from oddshot.methods.contract import LabelledRows
 from tests.methods.samples import build, random_rows
@@ -31,9 +33,26 @@ def test_the_compiled_task_scores_the_same(name):
 
 @torch.no_grad()
 @pytest.mark.parametrize("n", [3, 200])
-def test_rows_described_with_the_rows_last_score_the_same(n):
-    score, x = adapted("relative"), random_rows(2, replicas=1, tasks=1, n_normal=n).joined()
+@pytest.mark.parametrize("name", RELATIVE_METHODS)
+def test_rows_described_with_the_rows_last_score_the_same(name, n):
+    score, x = adapted(name), random_rows(2, replicas=1, tasks=1, n_normal=n).joined()
     torch.testing.assert_close(score.compiled()(x[0, 0]), score(x)[0, 0], rtol=1e-9, atol=1e-12)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("n_unlabelled", [0, 3, 30])
+@pytest.mark.parametrize(("n_normal", "n_anomaly"), [(5, 1), (5, 0), (1, 2), (40, 3)])
+def test_chunks_of_described_rows_score_the_same(n_normal, n_anomaly, n_unlabelled):
+    support = random_rows(1, replicas=1, tasks=1, n_normal=n_normal, n_anomaly=n_anomaly)
+    unlabelled = random_rows(3, replicas=1, tasks=1, n_normal=n_unlabelled).normal if n_unlabelled else None
+    score = build("relative", replicas=1).relate(support, unlabelled)
+    x = torch.cat([random_rows(2, replicas=1, tasks=1, n_normal=200).normal, support.normal, support.anomaly], dim=2)
+    x[:, :, 0] *= 1e6  # a value far outside of all knots
+    compiled, expected = score.compiled(), score(x)[0, 0]
+    torch.testing.assert_close(compiled(x[0, 0]), expected, rtol=1e-8, atol=1e-12)
+    buffers = compiled.make_buffers(100)  # the last chunk is shorter
+    chunks = [compiled(part, buffers) for part in x[0, 0].split(100)]
+    torch.testing.assert_close(torch.cat(chunks), expected, rtol=1e-8, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", ["knn", "ridge+nearest"])
@@ -89,3 +108,11 @@ def test_an_error_in_a_thread_is_raised():
             score_in_chunks(compiled, np.zeros((2000, 4), np.float32), CPU)
     finally:
         torch.set_num_threads(before)
+
+
+def test_few_rows_of_relative_need_no_memory():
+    """A service scores single rows, for which the memory of a whole chunk costs more than the scores."""
+    detector = FewShotDetector().fit(np.random.default_rng(0).normal(size=(6, 3)), [0, 0, 0, 0, 0, 1])
+    compiled = detector.task_.score.compiled()
+    assert compiled.make_buffers(1) == []
+    assert len(compiled.make_buffers(1000)) > 1

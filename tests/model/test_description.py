@@ -287,20 +287,3 @@ def test_context_rows_are_described_as_by_loops_that_leave_out_the_row_itself(n,
     for (r, t), k in itertools.product(TASKS, range(a + n + u)):
         task = loops(describe.context, r, t)
         assert_near(ours[r, t, k], task.description(of_references(describe, r), task.rows[k], k))
-
-
-@pytest.mark.parametrize(
-    ("n", "a", "u", "M", "widest"),
-    [
-        (5, 2, 0, 4, 7 * 7),  # features of pairs with the labelled rows
-        (2, 1, 3, 30, 4 * 30),  # what is computed of every column
-        (2, 1, 90, 4, 93),  # distances from all rows
-    ],
-)
-def test_the_most_numbers_held_for_a_row(n, a, u, M, widest):
-    assert one_task(n, a, u, M).widest == widest
-
-
-def test_the_most_numbers_held_for_a_row_may_be_those_of_the_pair_network():
-    describe = one_task(5, 2, 0, 4)
-    assert dataclasses.replace(describe, pair=Network([10, 30, 9])).widest == 9 * 7

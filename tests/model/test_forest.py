@@ -6,13 +6,12 @@ import torch
 from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.metrics import roc_auc_score
 
+from oddshot.model.compiled_forest import compile_forest, compile_trees
 from oddshot.model.forest import (
     MAX_DEPTH,
     MAX_TREES,
     N_FOLDS,
     TREES_PER_ANOMALY,
-    compile_forest,
-    evaluate_compiled,
     grow_forest,
     left_out_rows,
 )
@@ -44,11 +43,11 @@ def test_evaluation_follows_the_nodes(n_normal, n_anomaly):
     torch.testing.assert_close(forest(x), shares.mean(-1))
 
 
-@pytest.mark.parametrize(("n_normal", "n_anomaly", "M"), [(1, 1, 1), (5, 1, 4), (40, 8, 100)])
+@pytest.mark.parametrize(("n_normal", "n_anomaly", "M"), [(1, 1, 1), (5, 1, 4), (40, 8, 100), (60, 12, 2)])
 def test_compiled_it_gives_the_same(n_normal, n_anomaly, M):
     forest = grow_forest(draw(0, n_anomaly, M, 1, 1), draw(1, n_normal, M, 0, 1))
     x = draw(2, 50, M, tasks=1)
-    torch.testing.assert_close(evaluate_compiled(compile_forest(forest), x[0].T.contiguous()), forest(x)[0])
+    torch.testing.assert_close(compile_trees(compile_forest(forest))(x[0].T.contiguous()), forest(x)[0])
 
 
 def test_leaves_are_pure_and_nodes_hold_the_share_of_their_rows():

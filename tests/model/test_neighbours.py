@@ -33,3 +33,10 @@ def test_large_values_become_logarithms():
 def test_the_spread_of_a_column_has_a_least_value():
     rows = torch.tensor([[1.0, 5.0, 0.0], [3.0, 5.0, 0.01]], dtype=torch.float64)
     np.testing.assert_allclose(column_spread(rows), [[1.0, MIN_SPREAD, MIN_SPREAD]])
+
+
+def test_near_rows_of_one_column_are_as_far_apart_as_they_are():
+    reference = torch.tensor([[0.0], [100.0], [-50.0]])
+    x = torch.tensor([[100.00003], [0.001], [-49.9]])
+    expected = (x.double() - reference.double()[[1, 0, 2]]).abs().squeeze(-1)
+    torch.testing.assert_close(mean_distance(x, reference, 1), expected, rtol=1e-6, atol=0)

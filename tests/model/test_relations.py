@@ -246,3 +246,11 @@ def test_equal_rows_are_no_distance_apart_however_large_their_numbers(size, dtyp
     ours = relations.query(relations.rows).squared_distances[0, 0]
     expected = (relations.rows[0, 0, :, None] - relations.rows[0, 0]).square().mean(-1) + 1e-6
     torch.testing.assert_close(ours, expected, rtol=1e-4, atol=0)
+
+
+def test_near_rows_of_one_column_are_as_far_apart_as_they_are():
+    rows = torch.tensor([100.0, 100.00003, 100.001, -5.0, 7.0, 3.0], dtype=torch.float32)[None, None, :, None]
+    relations = TaskContext(rows[:, :, :4], rows[:, :, 4:])
+    ours = relations.query(relations.rows).squared_distances[0, 0]
+    exact = relations.rows[0, 0, :, 0].double()
+    torch.testing.assert_close(ours.double(), (exact[:, None] - exact).square() + 1e-6, rtol=1e-6, atol=0)

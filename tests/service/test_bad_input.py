@@ -2,6 +2,7 @@
 
 import json
 import socket
+from decimal import Decimal
 
 import httpx
 import numpy as np
@@ -81,7 +82,7 @@ BODIES = {
     "empty": (b"", "the body is empty"),
     "NaN": (b'{"rows": [{"a": NaN}], "labels": [0]}', "NaN and Infinity are not JSON"),
     "Infinity": (b'{"rows": [{"a": -Infinity}], "labels": [0]}', "NaN and Infinity are not JSON"),
-    "1e999": (b'{"rows": [{"a": 1e999}, {"a": 1}], "labels": [0, 1]}', "inf is too large"),
+    "1e999": (b'{"rows": [{"a": 1e999}, {"a": 1e999}], "labels": [0, 1]}', "no column is of use"),
     "half": (b'{"rows": [{"a"', "is not JSON"),
     "bytes": (b"\xff\xfe\x00", "is not JSON"),
     "a lone surrogate": (b'{"rows": [{"\\ud800": 1}], "labels": [0]}', "is not JSON"),
@@ -140,7 +141,7 @@ def test_unknown_ids(client, wrong):
 
 X = numbers(3, 10)
 TABLES = {
-    "inf": (table(np.where(np.arange(30).reshape(10, 3) == 4, np.inf, X)), "row 2, column 'b': inf is too large"),
+    "1e19": (table(np.where(np.arange(30).reshape(10, 3) == 4, 1e19, X)), "row 2, column 'b': 1e+19 is too large"),
     "text": (table(X).set_column(1, "b", pa.array(["x"] * 10)), "row 1, column 'b': 'x' is not a number"),
     "lists": (table(X).set_column(1, "b", pa.array([[1.0]] * 10)), "column 'b' holds list"),
     "structs": (table(X).set_column(1, "b", pa.array([{"x": 1}] * 10)), "column 'b' holds struct"),
@@ -226,6 +227,74 @@ def test_query_parameters_are_refused_with_json(client):
 def test_too_many_labelled_rows(client):
     support = {"columns": ["a"], "rows": [[1.0]] * 31, "labels": [0] * 31}
     assert "31 labelled rows; at most 30" in sentence(post_json(client, "/v1/adapt", support))
+
+
+ROWS_OF_FAULT = {"v": [1.0, 2.0, 3.0, 4.0]}
+NO_LABELS = {
+    "far timestamps": pa.array([2**63 - 1] * 4, pa.timestamp("s")),
+    "timestamps in no time zone": pa.array([0] * 4, pa.timestamp("s", "No/Where")),
+    "far dates": pa.array([2**31 - 1] * 4, pa.int32()).view(pa.date32()),
+    "far days": pa.array([86_400_000 * 10**11] * 4, pa.int64()).view(pa.date64()),
+    "long durations": pa.array([2**63 - 1] * 4, pa.duration("s")),
+    "a dictionary of timestamps": pa.array([2**63 - 1] * 4, pa.timestamp("s")).dictionary_encode(),
+}
+
+
+@pytest.mark.parametrize("case", NO_LABELS)
+def test_arrow_labels_that_python_does_not_have(client, case):
+    answer = post_arrow(client, "/v1/adapt", pa.table({**ROWS_OF_FAULT, "fault": NO_LABELS[case]}), label="fault")
+    assert "column 'fault' holds" in sentence(answer)
+
+
+UNUSUAL = {
+    "durations": pa.array([1, 2, 3, 4], pa.duration("s")),
+    "views in a dictionary": pa.DictionaryArray.from_arrays([0, 1, 0, 1], pa.array(["1", "2"], pa.string_view())),
+    "short decimals": pa.array([Decimal(1), Decimal(2)] * 2, pa.decimal32(5, 0)),
+    "long decimals": pa.array([Decimal(10) ** 70] * 4, pa.decimal256(76, 0)),
+    "a dictionary of nulls": pa.DictionaryArray.from_arrays(pa.array([0] * 4, pa.int8()), pa.nulls(1)),
+    "halves": pa.array(np.array([1, 2, 3, np.inf], np.float16)),
+    "an extension": pa.ExtensionArray.from_storage(pa.opaque(pa.int8(), "x", "y"), pa.array([1] * 4, pa.int8())),
+    "a union": pa.UnionArray.from_sparse(pa.array([0] * 4, pa.int8()), [pa.array([1, 2, 3, 4])]),
+    "large bytes": pa.array([b"x"] * 4, pa.large_binary()),
+    "a far time": pa.array([0, 1, 2, 2**63 - 1], pa.timestamp("s")),
+}
+
+
+@pytest.mark.parametrize("kind", ["number", "boolean", "category", "date", "text"])
+def test_unusual_arrow_columns(client, kind):
+    plain = {"number": [1.0, 2.0, 3.0, 4.0], "date": ["2024-01-01", "2024-01-02"] * 2, "boolean": [True, False] * 2}
+    support = pa.table({**ROWS_OF_FAULT, "x": plain.get(kind, ["a b", "c d"] * 2), "fault": [0, 0, 0, 1]})
+    kinds = {"kinds": json.dumps({"x": kind})}
+    name = post_arrow(client, "/v1/adapt", support, label="fault", **kinds).json()["id"]
+    for case, column in UNUSUAL.items():
+        rows = pa.table({**ROWS_OF_FAULT, "x": column})
+        labelled = rows.append_column("fault", pa.array([0, 0, 0, 1]))
+        for answer in (
+            post_arrow(client, "/v1/score", rows, id=name),
+            post_arrow(client, "/v1/adapt", labelled, label="fault", **kinds),
+        ):
+            assert answer.status_code == 200 or sentence(answer), case
+
+
+@pytest.mark.parametrize("digits", [400, 4000, 10_000])
+def test_numbers_of_many_digits(client, name, digits):
+    number = b"9" * digits
+    rate = b'{"rows": [{"a": 1}], "labels": [0], "false_positive_rate": %s}' % number
+    label = b'{"rows": [{"a": 1}], "labels": [%s]}' % number
+    for body in (rate, label):
+        sentence(post_json(client, "/v1/adapt", body))
+    cell = b'{"id": "%s", "columns": ["a", "b", "c"], "rows": [[%s, 1, 2]]}' % (name.encode(), number)
+    answer = post_json(client, "/v1/score", cell)
+    assert answer.status_code == 200 or sentence(answer)
+
+
+def test_two_lengths_of_one_body(client):
+    head = b"POST /v1/adapt HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+    with connection(str(client.base_url)) as plain:
+        plain.sendall(head + b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n")
+        answer = read_all(plain)
+    assert answer.startswith(b"HTTP/1.1 400 ")
+    assert b"Content-Length and Transfer-Encoding together" in answer
 
 
 @pytest.mark.parametrize("kind", [None, "", "text/plain", "application/x-www-form-urlencoded", "multipart/form-data"])

@@ -181,6 +181,23 @@ class TestStore:
         with pytest.raises(CapacityError, match="database or disk is full"):
             DetectorStore(tmp_path / "s", ServiceLimits())
 
+    def test_a_disk_that_fills_up(self, tmp_path):
+        store = DetectorStore(tmp_path / "s", ServiceLimits())
+        (n_pages,) = store._connection.execute("PRAGMA page_count").fetchone()
+        store._connection.execute(f"PRAGMA max_page_count = {n_pages}")
+        one = support(1, 400)
+        with pytest.raises(StoreError, match=r"^database or disk is full$"):
+            store.put(one.detector_id("m"), "m", one)
+
+    def test_a_file_that_was_deleted_or_replaced(self, tmp_path):
+        store, one = DetectorStore(tmp_path / "s", ServiceLimits()), support()
+        (tmp_path / "s").unlink()
+        with pytest.raises(StoreError, match="deleted or replaced"):
+            store.put(one.detector_id("m"), "m", one)
+        DetectorStore(tmp_path / "s", ServiceLimits()).close()
+        with pytest.raises(StoreError, match="deleted or replaced"):
+            store.put(one.detector_id("m"), "m", one)
+
     def test_a_lock_of_another_program(self, tmp_path):
         store, one = DetectorStore(tmp_path / "s", ServiceLimits()), support()
         store._connection.execute("PRAGMA busy_timeout = 10")
@@ -337,3 +354,33 @@ def test_the_log_of_a_run_holds_no_data(tmp_path):
     assert process.returncode == 0
     assert secret not in out + err
     assert [json.loads(line)["event"] for line in err.splitlines()] == ["request"] * 5
+
+
+def test_damaged_names_in_the_schema_are_one_line(tmp_path):
+    path = tmp_path / "store.db"
+    store = DetectorStore(path, ServiceLimits())
+    store.put("a", "model", support())
+    store.close()
+    whole = path.read_bytes()
+    start = whole.index(b"CREATE TABLE detectors")
+    refusals = []
+    for place in range(start, start + 60):
+        path.write_bytes(whole[:place] + b"\x9a" + whole[place + 1 :])
+        try:
+            DetectorStore(path, ServiceLimits()).close()
+        except (ModelFileError, FileError) as error:
+            refusals.append(str(error))
+    assert any("decode" in line for line in refusals)
+    assert all(len(line.splitlines()) == 1 for line in refusals)
+
+
+@pytest.mark.parametrize(("column", "value"), [("labels", "3"), ("rows", "3"), ("rate", "'high'")])
+def test_a_stored_support_of_wrong_types_is_not_there(tmp_path, column, value):
+    path = tmp_path / "store.db"
+    store = DetectorStore(path, ServiceLimits())
+    detector_id = support().detector_id("model")
+    store.put(detector_id, "model", support())
+    assert store.get(detector_id, "model") is not None
+    store._connection.execute(f"UPDATE detectors SET {column} = {value}")
+    assert store.get(detector_id, "model") is None
+    store.close()

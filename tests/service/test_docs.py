@@ -12,7 +12,7 @@ from tests.web.servers import running
 
 TEXT = (Path(__file__).parents[2] / "docs" / "service.md").read_text()
 BODIES = re.findall(r"-d '(\{.*?\})'", TEXT, re.DOTALL)
-ANSWERS = re.findall(r"```\n(\{\"id.*?)```", TEXT, re.DOTALL)
+ANSWERS = re.findall(r"```json\n(\{\"id.*?)```", TEXT, re.DOTALL)
 
 
 @pytest.fixture(scope="module")
@@ -36,10 +36,24 @@ def test_curl(url):
         assert answer["anomalies"] == [0, 1]
 
 
-def test_python(url):
-    code = re.search(r"```python\n(.*?)```", TEXT, re.DOTALL).group(1)
+def run_python(heading, url):
+    """The names that the first Python block below a heading defines."""
+    code = re.search(rf"## {heading}\n.*?```python\n(.*?)```", TEXT, re.DOTALL).group(1)
     names = {}
     exec(code.replace("http://127.0.0.1:8000", url), names)
+    return names
+
+
+def test_data_frame_with_gaps(url):
+    names = run_python("Score", url)
+    answer = names["service"].post("/v1/score", json={"id": names["found"]["id"], "rows": names["rows"]}).json()
+    low, high = answer["scores"]
+    assert low < high
+    names["service"].close()
+
+
+def test_arrow(url):
+    names = run_python("Arrow", url)
     table = pa.ipc.open_stream(names["answer"].content).read_all()
     assert table.column_names == ["score", "probability", "anomaly"]
     assert table.num_rows == 2

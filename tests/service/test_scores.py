@@ -64,6 +64,7 @@ def test_kinds_of_columns(client):
         ([], "kinds is not an object"),
         ({"x": "number"}, "support: no column 'x'"),
         ({NAMES[0]: "key"}, "kind 'key'; kinds are number"),
+        ({NAMES[0]: "interval"}, "column 'a': the kind interval needs the row before; send the difference"),
         ({NAMES[0]: None}, "kind 'None'; kinds are number"),
     ],
 )
@@ -195,6 +196,44 @@ def test_warnings_of_the_library_become_notes(client):
         summary = post_json(one, "/v1/adapt", far).json()
     assert any("the model knows no such task" in note for note in summary["notes"])
     assert summary["familiarity"] < 0.001
+
+
+def test_labels_the_wrong_way_round_are_noted(client):
+    support = {"columns": NAMES, "rows": numbers(1, 16).tolist(), "labels": [1] * 12 + [0] * 4}
+    notes = post_json(client, "/v1/adapt", support).json()["notes"]
+    assert any("are the labels the wrong way round?" in note for note in notes)
+
+
+def test_columns_that_have_moved_are_noted(client):
+    detector_id, moved = adapted(client), numbers(7, 40)
+    still = post_json(client, "/v1/score", {"id": detector_id, "columns": NAMES, "rows": moved.tolist()})
+    assert still.json()["notes"] == []
+    moved[:30, 1] += 100
+    answer = post_json(client, "/v1/score", {"id": detector_id, "columns": NAMES, "rows": moved.tolist()})
+    (note,) = answer.json()["notes"]
+    assert note.startswith("column 'b': 30 of 40 rows to score lie beyond the rows that were labelled or given")
+    by_arrow = post_arrow(client, "/v1/score", table(moved), accept=ARROW, id=detector_id)
+    assert json.loads(from_ipc(by_arrow.content).schema.metadata[b"notes"]) == [note]
+    many = post_arrow(client, "/v1/score", table(np.tile(moved, (100, 1))), id=detector_id)  # scored in a thread
+    assert many.json()["notes"] == [note.replace("30 of 40", "3,000 of 4,000")]
+
+
+def test_a_threshold_that_finds_nothing_is_noted(client):
+    rng = np.random.default_rng(2)
+    support = {"rows": rng.normal(size=(3, 10)).tolist(), "columns": list("abcdefghij"), "labels": [0, 0, 0]}
+    rows = {"columns": list("abcdefghij"), "rows": rng.normal(size=(400, 10)).tolist()}
+    answer = post_json(client, "/v1/score", {"support": support, **rows}).json()
+    assert sum(answer["anomalies"]) == 0
+    assert answer["notes"][-1].startswith("none of 400 rows is called an anomaly, where a false-positive rate of 5 %")
+
+
+def test_infinite_cells_are_missing_and_noted(client):
+    detector_id, rows, gaps = adapted(client), numbers(7, 5), numbers(7, 5).tolist()
+    rows[2, 1], gaps[2][1] = np.inf, None
+    by_arrow = post_arrow(client, "/v1/score", table(rows), id=detector_id).json()
+    by_json = post_json(client, "/v1/score", {"id": detector_id, "columns": NAMES, "rows": gaps}).json()
+    assert by_arrow["notes"] == ["row 3, column 'b': inf is infinite and taken as missing"]
+    assert (by_json["notes"], by_json["scores"]) == ([], by_arrow["scores"])
 
 
 def test_unused_columns_are_named_and_ignored(client):

@@ -1,5 +1,6 @@
 """A detector on disk: the same scores bit by bit, and one line for everything that is no such file."""
 
+import dataclasses
 import json
 import warnings
 
@@ -7,9 +8,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from oddshot import FewShotDetector, load_detector
+from oddshot import FewShotDetector, load_detector, load_model
 from oddshot.errors import FileError, ModelFileError
-from oddshot.storage.detector_file import from_bytes
+from oddshot.storage import detector_file
+from oddshot.storage.container import to_sealed_bytes
+from oddshot.storage.detector_file import from_bytes, to_bytes
 from oddshot.universal.shipped import load_universal
 from tests.fleets import labels, mixed, numbers, small_model
 
@@ -87,6 +90,41 @@ def test_other_classes_and_a_rate(tmp_path):
     assert again.threshold_ == detector.threshold_
 
 
+@pytest.mark.parametrize("threshold", [1e300, 2.5, 0.0, -1e-300])
+def test_a_threshold_holds_until_a_rate_is_set(tmp_path, threshold):
+    X = numbers(1)
+    own = FewShotDetector(load_universal()).fit(X, labels())
+    (tmp_path / "d").write_bytes(to_bytes(dataclasses.replace(own._record(), threshold=threshold)))
+    detector = load_detector(tmp_path / "d")
+    assert detector.threshold_ == threshold
+    np.testing.assert_array_equal(detector.predict(X), own.score_samples(X) > threshold)
+    detector.save(tmp_path / "again")
+    assert (tmp_path / "again").read_bytes() == (tmp_path / "d").read_bytes()
+    detector.false_positive_rate = 0.2
+    assert detector.threshold_ == FewShotDetector(load_universal(), 0.2).fit(X, labels()).threshold_
+    detector.save(tmp_path / "again")
+    assert load_detector(tmp_path / "again").threshold_ == detector.threshold_
+
+
+def test_a_file_of_before_has_no_threshold(tmp_path, monkeypatch):
+    detector = FewShotDetector(load_universal(), 0.1).fit(numbers(1), labels())
+
+    def to_old_bytes(tensors, header, key):
+        assert header.pop("threshold") is None
+        return to_sealed_bytes(tensors, {**header, "format": 2}, key)
+
+    monkeypatch.setattr(detector_file, "to_sealed_bytes", to_old_bytes)
+    detector.save(tmp_path / "d")
+    assert load_detector(tmp_path / "d").threshold_ == detector.threshold_
+
+
+@pytest.mark.parametrize("threshold", [float("nan"), float("inf"), "2", [1.0], True])
+def test_a_threshold_that_is_no_number_is_refused(tmp_path, threshold):
+    record = FewShotDetector(load_universal()).fit(numbers(1), labels())._record()
+    (tmp_path / "d").write_bytes(to_bytes(dataclasses.replace(record, threshold=threshold)))
+    assert "the threshold is" in refusal(tmp_path / "d")
+
+
 def test_dates_categories_and_missing_cells(tmp_path):
     X = mixed(4)
     X["mode"] = X["mode"].astype("category")
@@ -107,7 +145,10 @@ def test_files_that_are_none(tmp_path):
         path.write_bytes(content)
         assert "not an oddshot detector file" in refusal(path)
     load_universal().save(path)
-    assert "not an oddshot detector file" in refusal(path)
+    assert refusal(path).endswith("this is a model file; load_model, FewShotDetector and the commands read it")
+    FewShotDetector().fit(numbers(1), labels()).save(path)
+    with pytest.raises(ModelFileError, match=r"this is a detector file, which is adapted to one table; load_detector"):
+        load_model(path)
 
 
 def test_every_damaged_byte_shows(tmp_path):
@@ -120,6 +161,18 @@ def test_every_damaged_byte_shows(tmp_path):
         refusal(path)
         path.write_bytes(data[:place])
         refusal(path)
+
+
+@pytest.mark.parametrize(
+    "changes", [{"classes": [0, 2**70]}, {"class_type": "<U900000000"}, {"class_type": "i8,"}, {"class_type": 3}]
+)
+def test_classes_that_are_none(tmp_path, monkeypatch, changes):
+    def to_forged_bytes(tensors, header, key):
+        return to_sealed_bytes(tensors, {**header, **changes}, key)
+
+    monkeypatch.setattr(detector_file, "to_sealed_bytes", to_forged_bytes)
+    FewShotDetector().fit(numbers(3), labels()).save(tmp_path / "d.safetensors")
+    assert "the detector file does not fit together: " in refusal(tmp_path / "d.safetensors")
 
 
 def test_not_fitted(tmp_path):

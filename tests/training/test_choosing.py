@@ -159,3 +159,8 @@ def test_a_lead_is_a_mean_over_tasks():
     assert figure.standard_error == pytest.approx(np.sqrt(variance / 2))
     alone = compare_with_shipped(np.array([0.9, 0.7]), np.full(2, 0.5), np.zeros(2, int))
     assert alone.standard_error == pytest.approx(spread)
+
+
+def test_a_learning_rate_is_taken_and_the_other_settings_are_limits():
+    limits = TrainingConfig(learning_rate=0.123, batch_size=7, epochs=4, patience=99)
+    assert candidates._config(limits, 10, 5) == TrainingConfig(0.123, 7, 4, 5)

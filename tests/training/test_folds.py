@@ -66,6 +66,21 @@ def test_scales_are_those_of_the_tasks_that_are_learned_from():
     np.testing.assert_allclose(scaled_by(encoded, training, encoding).X, expected, rtol=1e-4, atol=1e-5)
 
 
+def test_gaps_and_columns_that_only_others_vary_in_are_encoded_as_by_an_encoding_of_the_fold():
+    rng = np.random.default_rng(0)
+    tasks = []
+    for t in range(3):
+        X = rng.normal((0, 5 * t, 0), size=(60, 3))
+        X[rng.random(60) < 0.2, 1] = np.nan
+        X[:, 2] = 7.0 if t < 2 else X[:, 2]
+        tasks.append(Task(f"task {t}", X, np.repeat([0, 1], [50, 10])))
+    encoding, encoded = task_set(tasks)
+    training = np.array([0, 1])
+    own = fit_encoding([tasks[t] for t in training])
+    expected = np.concatenate([own.transform(task.X) for task in tasks])
+    np.testing.assert_allclose(scaled_by(encoded, training, encoding).X, expected, rtol=1e-4, atol=1e-5)
+
+
 def test_only_numbers_are_scaled_again():
     encoding, encoded = task_set(fleet(mixed))
     scaled = scaled_by(encoded, np.array([0, 1]), encoding)

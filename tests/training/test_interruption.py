@@ -129,6 +129,19 @@ def test_what_an_interrupted_comparison_had_is_not_lost_when_it_is_interrupted_a
     assert again.training["interrupted"] is True
 
 
+def test_the_model_that_ships_stays_the_first_one_after_a_file():
+    """A file has the candidates in alphabetical order, and the first one wins where none is clearly better."""
+    stopped = compare(stop=after(5))
+    behind = {
+        title: {**figure, "auc": 0.1, "lead": -0.8} if title != SHIPPED else figure
+        for title, figure in stopped.training["candidates"].items()
+    }
+    changed = dataclasses.replace(stopped, training={**stopped.training, "candidates": behind, "chosen": "eigen"})
+    again = compare(resume=from_bytes(to_bytes(changed)), stop=after(0))
+    assert next(iter(again.training["candidates"])) == SHIPPED
+    assert again.training["chosen"] == SHIPPED
+
+
 def test_a_candidate_whose_model_is_gone_is_compared_anew(whole):
     """It was behind one that is worse in the end."""
     first = compare(stop=after(5))

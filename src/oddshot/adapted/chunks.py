@@ -27,7 +27,7 @@ def score_in_chunks(score: CompiledScore, X: NDArray[np.float32], device: torch.
 
     @torch.no_grad()
     def fill(starts: range) -> None:
-        buffers = score.make_buffers(step)
+        buffers = score.make_buffers(min(step, len(X)))
         for start in starts:
             chunk = torch.from_numpy(np.ascontiguousarray(X[start : start + step])).to(device)
             out[start : start + step] = score(chunk, buffers).cpu().numpy()

@@ -16,23 +16,22 @@ EncodedRows = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class Explanation:
-    """Of n rows.
+    """Why n rows have their scores.
 
     Attributes
     ----------
     attributes : tuple of str
         The names of the table's columns.
     contributions : [n, attributes]
-        By how much each column raises or lowers a score. They add up to score − baseline_score, up to rounding.
+        By how much each column raises or lowers a score. Those of a row add up to score − baseline_score.
     score, baseline_score : [n]
-        Scores of the rows, and of their baselines, both as new rows: `score_samples` hides a row that was given to
-        `fit` from itself, and may differ.
+        Scores of the rows, and of their baselines, as `score_samples` gives them.
     baseline : [n]
-        The baseline of a row is the nearest normal row of the support: its number among the rows given to fit.
+        The number, among the rows given to `fit`, of the nearest row labelled normal, with which the row is compared.
     neighbours : [n, k]
-        The numbers of the nearest labelled rows, nearest first.
+        The numbers of the k nearest labelled rows among the rows given to `fit`, nearest first.
     distances : [n, k]
-        Their distances: root mean square over encoded columns.
+        The distances to them: root mean squares over the encoded columns.
     """
 
     attributes: tuple[str, ...]
@@ -50,11 +49,15 @@ def column_contributions(
     baseline: EncodedRows,
     groups: Sequence[slice],
     orders: Sequence[IntArray],
+    *,
+    ends_are_lowest: bool = False,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Sampled Shapley values of groups of columns: [n, groups], and the scores of rows and baselines, [n] each.
 
     The groups of a baseline row are replaced by those of the row one after the other; a group's contribution is the
-    rise of the score at its turn, averaged over the orders. rows, baseline: [n, M].
+    rise of the score at its turn, averaged over the orders. rows, baseline: [n, M]. ends_are_lowest: a score on the
+    way counts as no lower than that of the row or of the baseline, whichever is lower. That is for methods by which a
+    seen row is hidden from itself: what differs from it in a few columns lies closer to it than any other row does.
     """
     out = np.zeros((len(rows), len(groups)))
     ends = np.empty((2, len(rows)))
@@ -70,6 +73,8 @@ def column_contributions(
                 ends[:, part] = scores[0], scores[-1]
             else:
                 scores = np.concatenate([ends[:1, part], scores, ends[1:, part]])
+            if ends_are_lowest:
+                scores = np.maximum(scores, ends[:, part].min(axis=0))
             out[part, order] += np.diff(scores, axis=0).T / len(orders)
     return out, ends[1], ends[0]
 

@@ -4,7 +4,7 @@ Matplotlib is imported when something is drawn. The colours are of the palette o
 readers can tell apart; groups also differ by their markers.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from oddshot.adapted.explanation import Explanation
 from oddshot.adapted.task import AdaptedTask
 from oddshot.data.task import ANOMALY, NORMAL
-from oddshot.errors import InputError
+from oddshot.errors import InputError, missing_package, require_type
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -44,7 +44,7 @@ class _Space:
 
 def draw_scores(task: AdaptedTask, scores: FloatArray, ax: "Axes | None" = None) -> "Axes":
     """A histogram of the scores of rows, [n], with the threshold and the labelled rows."""
-    ax = new_axes(1, 6.4, 4.0)[0] if ax is None else ax
+    ax = _given_or_new(ax, 6.4, 4.0)
     labelled = task.score_encoded(task.support)
     everything = np.append(scores, labelled)
     unit = _typical_size(everything)
@@ -75,13 +75,13 @@ def draw_spaces(
     task: AdaptedTask, rows: EncodedRows, scores: FloatArray, axes: "Sequence[Axes] | None" = None
 ) -> list["Axes"]:
     """Encoded rows, [n, M], in the original, the embedded and the projected space, as far as the method has them."""
+    if len(rows) == 0:
+        raise InputError("X has no rows to draw")
     if len(rows) > MAX_DRAWN_ROWS:
         drawn = np.sort(np.random.default_rng(0).choice(len(rows), MAX_DRAWN_ROWS, replace=False))
         rows, scores = rows[drawn], scores[drawn]
     spaces = _find_spaces(task, rows)
-    found = new_axes(len(spaces), 4.4 * len(spaces), 4.4) if axes is None else list(axes)
-    if len(found) != len(spaces):
-        raise InputError(f"ax has {len(found)} axes; this task is drawn on {len(spaces)}")
+    found = _given_or_new_row(axes, len(spaces))
     for ax, space in zip(found, spaces, strict=True):
         _draw_space(ax, space, scores > task.threshold, task.labels)
     if axes is None:
@@ -101,7 +101,7 @@ def draw_contributions(explanation: Explanation, ax: "Axes | None" = None) -> "A
     if len(others):
         names.append(f"{len(others):,} other column{'s' * (len(others) > 1)}")
         values = np.append(values, added[others].sum())
-    ax = new_axes(1, 6.4, 1.4 + 0.3 * len(names))[0] if ax is None else ax
+    ax = _given_or_new(ax, 6.4, 1.4 + 0.3 * len(names))
     height = np.arange(len(names))
     for is_drawn, colour, title in (
         (values > 0, VERMILION, "raises the score"),
@@ -130,12 +130,35 @@ def plain_text(name: str) -> str:
 
 def new_axes(n: int, width: float, height: float) -> list["Axes"]:
     """Axes of a new figure, side by side."""
-    try:
-        pyplot = import_module("matplotlib.pyplot")
-    except ImportError:
-        raise InputError("plots need matplotlib: pip install matplotlib") from None
-    _, axes = pyplot.subplots(1, n, figsize=(width, height), layout="constrained", squeeze=False)
+    _, axes = _import_matplotlib("pyplot").subplots(1, n, figsize=(width, height), layout="constrained", squeeze=False)
     return list(axes[0])
+
+
+def _given_or_new(ax: "Axes | None", width: float, height: float) -> "Axes":
+    """The axes that were given, or those of a new figure."""
+    if ax is None:
+        return new_axes(1, width, height)[0]
+    require_type("ax", ax, _import_matplotlib("axes").Axes, "Axes of matplotlib")
+    return ax
+
+
+def _given_or_new_row(axes: "Sequence[Axes] | None", n: int) -> "list[Axes]":
+    """The axes that were given, which must be n, or those of a new figure."""
+    if axes is None:
+        return new_axes(n, 4.4 * n, 4.4)
+    found = list(axes) if isinstance(axes, Iterable) else [axes]
+    for ax in found:
+        require_type("ax", ax, _import_matplotlib("axes").Axes, f"a list of {n} Axes of matplotlib")
+    if len(found) != n:
+        raise InputError(f"ax has {len(found)} axes; this task is drawn on {n}")
+    return found
+
+
+def _import_matplotlib(module: str) -> Any:
+    try:
+        return import_module(f"matplotlib.{module}")
+    except ImportError:
+        raise missing_package("a plot", "matplotlib", "matplotlib") from None
 
 
 def _find_spaces(task: AdaptedTask, rows: EncodedRows) -> list[_Space]:

@@ -6,12 +6,13 @@ decided on in one place.
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import torch
 from numpy.typing import NDArray
 from scipy.special import expit
@@ -24,7 +25,9 @@ from oddshot.adapted.result import ScoredRows
 from oddshot.adapted.seen_rows import SeenRows
 from oddshot.adapted.suggestion import suggest_rows
 from oddshot.data.encoding import ColumnChoice, Encoding
+from oddshot.data.encoding.interval_column import pair_with_row_before
 from oddshot.data.tables.conversion import take_rows
+from oddshot.data.tables.skipped_cells import SkippedCells
 from oddshot.data.task import ANOMALY, NORMAL, UNLABELLED
 from oddshot.decisions.calibration import Decision, FixedThreshold, check_rate
 from oddshot.decisions.evidence import gather_evidence
@@ -37,6 +40,8 @@ from oddshot.storage.model_file import Model
 
 MAX_UNLABELLED = 1000  # rows that a task is adapted with
 MIN_ROWS_OF_THRESHOLD = 3  # normal and unlabelled; with fewer, a false-positive rate is exceeded (results/field)
+
+MIN_EXPECTED_POSITIVES = 3  # rows that should be called anomalies, of which there is none in 5 of 100 cases
 
 EncodedRows = NDArray[np.float32]
 FloatArray = NDArray[np.float64]
@@ -84,14 +89,14 @@ class AdaptedTask:
         which columns to use and as what, or how they become numbers, for a model without an encoding of its own.
         """
         check_labels(labels)
+        X = with_rows_before(model, X, columns)
         labelled, others = np.flatnonzero(labels != UNLABELLED), sample_unlabelled(labels)
         encoding = find_encoding(model, X, labels, columns)
-        parts = [take_rows(X, labelled)] + ([take_rows(X, others)] if len(others) else [])
-        support = encoding.transform(parts[0], where="support")
+        support = encoding.transform(take_rows(X, labelled), "support", labelled + 1)
         warn_of_contradictions(support, labels[labelled], labelled)
         unlabelled = None
         if model.method.uses_unlabelled and len(others):
-            unlabelled = encoding.transform(parts[1], where="unlabelled rows")
+            unlabelled = encoding.transform(take_rows(X, others), "support", others + 1)
         return cls.from_encoded(
             model, encoding, support, labels[labelled], labelled, unlabelled, false_positive_rate=false_positive_rate
         )
@@ -110,9 +115,9 @@ class AdaptedTask:
         false_positive_rate: float | None = None,
     ) -> "AdaptedTask":
         """Adapt to rows that are encoded already. unlabelled: [u, attributes], or None for none."""
-        method, rate = model.method.eval(), check_rate(false_positive_rate)
-        if rate is not None:
-            require_calibration(model, "false_positive_rate")
+        support = encoding.clip(support)
+        unlabelled = None if unlabelled is None else encoding.clip(unlabelled)
+        method, rate = model.method.eval(), _usable_rate(model, false_positive_rate)
         normal, anomaly = (as_tensor(support[labels == label], method.device) for label in (NORMAL, ANOMALY))
         rows = LabelledRows(normal, anomaly)
         others = as_tensor(unlabelled, method.device) if unlabelled is not None and method.uses_unlabelled else None
@@ -122,6 +127,11 @@ class AdaptedTask:
         ranges = SeenRanges.of(encoding, support if unlabelled is None else np.concatenate([support, unlabelled]))
         facts = (threshold, familiarity, ranges, 0 if others is None else others.shape[2])
         return cls(model, encoding, score, support, labels, row_numbers, decision, *facts)
+
+    def at_rate(self, false_positive_rate: float | None) -> "AdaptedTask":
+        """The same task, deciding at another false-positive rate; None for the default."""
+        rate = _usable_rate(self.model, false_positive_rate)
+        return replace(self, threshold=self.decision.threshold(rate))
 
     @cached_property
     def compiled(self) -> CompiledScore:
@@ -135,6 +145,20 @@ class AdaptedTask:
             context = self.score.scored_context()
         rows, scores = context.rows[0, 0].float().cpu().numpy(), context.scores[0, 0].double().cpu().numpy()
         return SeenRows.of(rows, scores, context.n_unlabelled)
+
+    def leave_one_out(self) -> tuple[FloatArray, NDArray[np.int8]] | None:
+        """Scores of the labelled rows, each hidden from itself, and their labels, [n] each.
+
+        The projection has seen them all, so no model is fitted again. None for methods that score these rows like any
+        other.
+        """
+        with torch.no_grad():
+            context = self.score.scored_context()
+        n_labelled = context.scores.shape[2] - context.n_unlabelled
+        if n_labelled == 0:
+            return None
+        labels = np.repeat([ANOMALY, NORMAL], [context.n_anomaly, n_labelled - context.n_anomaly]).astype(np.int8)
+        return context.scores[0, 0, :n_labelled].double().cpu().numpy(), labels
 
     @property
     def notice(self) -> str:
@@ -160,15 +184,38 @@ class AdaptedTask:
             f"{MIN_ROWS_OF_THRESHOLD - n} more normal rows, or add unlabelled ones"
         )
 
-    def encode(self, X: Any, where: str, first_row: int = 1) -> EncodedRows:
-        """Rows as the score takes them: [n, attributes]. where, first_row: how messages call the rows."""
-        return self.encoding.transform(X, where, first_row)
+    def nothing_found_notice(self, n_rows: int, n_anomalies: int) -> str:
+        """What helps where no row is called an anomaly though some normal ones should be, by the false-positive rate.
+
+        With few labelled rows a threshold is cautious, and unlabelled ones move it to where the others lie.
+        """
+        rate = self.decision.rate(self.threshold)
+        if rate is None or self.n_unlabelled or not self.model.method.uses_unlabelled:
+            return ""
+        n_expected = n_rows * rate
+        if n_expected < MIN_EXPECTED_POSITIVES or n_anomalies:
+            return ""
+        return (
+            f"none of {n_rows:,} rows is called an anomaly, where a false-positive rate of {100 * rate:.3g} % alone "
+            f"would give about {n_expected:.0f}: the threshold is too cautious; add unlabelled rows to the labelled "
+            "ones"
+        )
+
+    def encode(self, X: Any, where: str, first_row: int = 1, skipped: SkippedCells | None = None) -> EncodedRows:
+        """Rows as the score takes them: [n, attributes]. where, first_row: how messages call the rows.
+
+        skipped: gathers cells that are taken as missing; without it, there is a warning.
+        """
+        return self.encoding.transform(X, where, first_row, skipped)
 
     def score_encoded(self, rows: EncodedRows) -> FloatArray:
         """Scores of encoded rows, higher = more anomalous: [n, attributes] -> [n].
 
         A row that the task was adapted with is hidden from itself, so that it scores as a row that was not.
         """
+        known = self.seen.scores_of(rows) if len(rows) <= len(self.seen.rows) else None
+        if known is not None:
+            return known
         scores = self.score_as_new(rows)
         self.seen.replace_scores(rows, scores)
         return scores
@@ -210,7 +257,12 @@ class AdaptedTask:
         ends = np.cumsum([0, *(len(encoder.attribute_names) for encoder in encoders)]).tolist()
         groups = [slice(*pair) for pair in pairwise(ends)]
         added, score, start = column_contributions(
-            self.score_as_new, rows, self.support[baseline], groups, column_orders(len(groups))
+            self.score_encoded,
+            rows,
+            self.support[baseline],
+            groups,
+            column_orders(len(groups)),
+            ends_are_lowest=len(self.seen.rows) > 0,
         )
         names, numbers = tuple(encoder.name for encoder in encoders), self.row_numbers
         return Explanation(names, added, score, start, numbers[baseline], numbers[near], distances)
@@ -243,9 +295,23 @@ def find_encoding(
         return model.encoding
     if isinstance(columns, Encoding):
         return columns
-    labelled, others = np.flatnonzero(labels != UNLABELLED), sample_unlabelled(labels)
-    parts = [take_rows(X, labelled)] + ([take_rows(X, others)] if len(others) else [])
-    return Encoding.fit(parts, ["support", "unlabelled rows"][: len(parts)], columns, context)
+    X = with_rows_before(model, X, columns)
+    parts = [rows for rows in (np.flatnonzero(labels != UNLABELLED), sample_unlabelled(labels)) if len(rows)]
+    tables, numbers = [take_rows(X, rows) for rows in parts], [rows + 1 for rows in parts]
+    return Encoding.fit(tables, ["support"] * len(parts), columns, context, numbers)
+
+
+def with_rows_before(model: Model, X: Any, columns: ColumnChoice | Encoding | None) -> Any:
+    """Rows in the order of their file, with what they need of the row before, so that they can be taken apart.
+
+    model, columns: as in AdaptedTask.from_table. X: an array or an Arrow table.
+    """
+    chosen = model.encoding or columns
+    if not chosen or not chosen.intervals:
+        return X
+    if not isinstance(X, pa.Table):
+        raise InputError(f"column {chosen.intervals[0]!r}: the kind interval needs a table with named columns")
+    return pair_with_row_before(X, chosen.intervals)
 
 
 def warn_of_contradictions(support: EncodedRows, labels: NDArray[np.int8], row_numbers: IntArray) -> None:
@@ -278,6 +344,14 @@ def require_calibration(model: Model, purpose: str) -> None:
         raise NoCalibration(f"{purpose} needs a calibration, and the model has none; train it again")
 
 
+def _usable_rate(model: Model, rate: float | None) -> float | None:
+    """A false-positive rate that the model can decide at, checked."""
+    checked = check_rate(rate)
+    if checked is not None:
+        require_calibration(model, "false_positive_rate")
+    return checked
+
+
 def sample_unlabelled(labels: NDArray[np.int8]) -> IntArray:
     """Which unlabelled rows a task is adapted with: all, or MAX_UNLABELLED drawn with a fixed seed."""
     rows = np.flatnonzero(labels == UNLABELLED)
@@ -291,10 +365,11 @@ def _decide(
     model: Model, score: Score, support: LabelledRows, unlabelled: Tensor | None
 ) -> tuple[Decision, FamiliarityResult | None]:
     """What the scores of this task mean, and whether the model knows such tasks."""
+    evidence = None
+    if model.calibration is not None or model.familiarity is not None:
+        evidence = gather_evidence(score, support, unlabelled)
+    familiarity = None if model.familiarity is None or evidence is None else model.familiarity.judge(evidence)
+    if model.calibration is not None and evidence is not None:
+        return model.calibration.decide(evidence), familiarity
     low, high = (float(end[0, 0]) for end in score.span(support))
-    fixed = FixedThreshold(low + model.threshold * (high - low))
-    if model.calibration is None and model.familiarity is None:
-        return fixed, None
-    evidence = gather_evidence(score, support, unlabelled)
-    familiarity = None if model.familiarity is None else model.familiarity.judge(evidence)
-    return fixed if model.calibration is None else model.calibration.decide(evidence), familiarity
+    return FixedThreshold(low + model.threshold * (high - low)), familiarity

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 
@@ -14,10 +13,10 @@ from oddshot.adapted.result import ScoredRows
 from oddshot.app.labels import LABEL_NAMES
 from oddshot.app.open_table import OpenTable
 from oddshot.data.tables.columns import arrow_kind
+from oddshot.data.tables.spreadsheet_text import escape_formulas
 from oddshot.errors import InputError
 
 N_ROWS_PER_BLOCK = 1 << 16
-_FORMULA = "^[=+\\-@\t\r\n]"  # the beginning of cells that a spreadsheet evaluates
 
 
 def scores_csv(open_table: OpenTable) -> Iterator[bytes]:
@@ -77,9 +76,7 @@ def _escaped_column(column: Any) -> Any:
         column = pa.chunked_array([pa.array([None if cell is None else str(cell) for cell in column.to_pylist()])])
     if arrow_kind(column) != "text":
         return column
-    formula = pc.match_substring_regex(column, _FORMULA)
-    escaped = pc.binary_join_element_wise(pa.scalar("'", column.type), column, pa.scalar("", column.type))
-    return pc.if_else(formula, escaped, column)
+    return escape_formulas(column)
 
 
 def _escaped_names(names: Sequence[str]) -> list[str]:

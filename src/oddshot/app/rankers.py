@@ -1,6 +1,7 @@
 """Rankers score the rows of a table: the detector, or the distance to the median row until there are enough labels."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -90,9 +91,14 @@ class MedianDistanceRanker:
         """None: there is no projection."""
 
     def suggest(self, rows: EncodedRows, scores: FloatArray, n: int) -> IntArray:
-        """The rows nearest to the median: they are probably normal, and a normal label is needed first."""
-        nearest: IntArray = np.argsort(scores, kind="stable")[:n]
-        return nearest
+        """The row nearest to the median first: it is probably normal, and a normal label is needed first.
+
+        Then the farthest one, which may be an anomaly, and on from both ends, evenly spaced by rank.
+        """
+        n_spaced = min(2 * n, len(scores))
+        spaced = np.argsort(scores, kind="stable")[np.linspace(0, len(scores) - 1, n_spaced).astype(np.int64)]
+        both_ends: IntArray = np.column_stack([spaced, spaced[::-1]]).reshape(-1)[: min(n, len(scores))]
+        return both_ends
 
     def explain(self, rows: IntArray) -> RowExplanations:
         """The squared differences to the median row, summed over the attributes of each column."""
@@ -122,8 +128,7 @@ class DetectorRanker:
         )
         self.notice = self._task.notice
         self.threshold: float | None = self._task.threshold
-        self._sign = 1.0
-        self._sign = self._projection_sign(sheet.encoded[labels.rows[labels.values != NORMAL]])
+        self._anomalies = sheet.encoded[labels.rows[labels.values != NORMAL]]
 
     def score(self, rows: EncodedRows) -> FloatArray:
         """[n, attributes] -> [n]."""
@@ -140,7 +145,7 @@ class DetectorRanker:
     def project(self, rows: EncodedRows) -> FloatArray | None:
         """[n]; the sign is chosen so that the mean of the labelled anomalies is positive."""
         projected = self._task.project(rows)
-        return self._sign * projected[:, 0] if projected.shape[1] == 1 else None
+        return self._projection_sign * projected[:, 0] if projected.shape[1] == 1 else None
 
     def projected_threshold(self, threshold: float) -> float | None:
         """How far from the centre a score lies on the projected axis; None for scores blended with other parts."""
@@ -150,28 +155,38 @@ class DetectorRanker:
         """The rows that the detector is least certain of."""
         return self._task.suggest(rows, scores, n)
 
+    def leave_one_out(self) -> tuple[FloatArray, NDArray[np.int8]] | None:
+        """Scores and labels of the labelled rows, [m] each, each row hidden from itself; None where not known."""
+        return self._task.leave_one_out()
+
+    @property
+    def unlabelled(self) -> EncodedRows:
+        """The unlabelled rows that the detector was adapted with, [u, attributes]."""
+        return self._sheet.encoded[self._unlabelled]
+
     def explain(self, rows: IntArray) -> RowExplanations:
         """Contributions of the columns, as in FewShotDetector.explain."""
         why = self._task.explain(self._sheet.encoded[rows], neighbours=N_NEAREST_ROWS)
         return RowExplanations(why.attributes, why.contributions, why.baseline, why.neighbours)
 
     def export(self, threshold: float | None) -> bytes:
-        """The content of a detector file; where it is calibrated, with the false-positive rate of the threshold."""
+        """The content of a detector file that decides at this threshold; None for the detector's own."""
         labels, rows = self._task.labels, self._task.row_numbers
         record = DetectorRecord(
             model=self._sheet.model,
-            false_positive_rate=None if threshold is None else self.false_positive_rate(threshold),
+            false_positive_rate=None,
             labelled=self._sheet.take(rows),
             unlabelled=self._sheet.take(self._unlabelled),
             labels=labels,
             row_numbers=np.arange(len(rows)),
             classes=np.array([NORMAL, ANOMALY], labels.dtype),
+            threshold=threshold,
         )
         return to_bytes(record)
 
-    def _projection_sign(self, anomalies: EncodedRows) -> float:
-        projected = self.project(anomalies) if len(anomalies) else None
-        return -1.0 if projected is not None and projected.mean() < 0 else 1.0
+    @cached_property
+    def _projection_sign(self) -> float:
+        return -1.0 if len(self._anomalies) and self._task.project(self._anomalies)[:, 0].mean() < 0 else 1.0
 
 
 def make_ranker(sheet: Sheet, labels: Labels, unlabelled_sample: IntArray) -> Ranker:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from oddshot.app.rankers import Ranker
 
 N_HISTOGRAM_BINS = 56
-_BELOW_LOWEST_SCORE = 1e-9  # distance of a threshold that all rows lie above from the lowest score
+_ROUNDING = 1e-5  # of a score, as a share of the largest: a row is not always scored in the same batch
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -18,10 +18,15 @@ IntArray = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Ranking:
-    """Scores of some or all of the n rows of a table. scores: [n], NaN for rows that are not scored yet."""
+    """Scores of some or all of the n rows of a table.
+
+    scores: [n], NaN for rows that are not scored yet. weights: [n], how many rows of the table each scored one stands
+    for; None where every row is scored.
+    """
 
     ranker: Ranker
     scores: FloatArray
+    weights: FloatArray | None = None
 
     @cached_property
     def order(self) -> IntArray:
@@ -52,15 +57,32 @@ class Ranking:
         first, last = (int(np.searchsorted(-self.sorted_scores, -score, side=side)) for side in ("left", "right"))
         return first + int(np.searchsorted(self.order[first:last], row))
 
-    def threshold_for_share(self, share: float) -> float:
-        """A threshold that this share of the rows lies above."""
-        n = len(self.sorted_scores)
-        n_above = min(max(round(share * n), 0), n)
+    @cached_property
+    def _rows_down_to(self) -> FloatArray:
+        """The number of rows of the table that the first 0, 1, ... rows of the order stand for."""
+        weights = np.ones(len(self.order)) if self.weights is None else self.weights[self.order]
+        return np.concatenate([[0.0], np.cumsum(weights)])
+
+    def estimate_above(self, threshold: float) -> float:
+        """The number of rows of the whole table above the threshold: estimated, exact once every row is scored."""
+        return float(self._rows_down_to[self.count_above(threshold)])
+
+    def threshold_for_count(self, count: float) -> float:
+        """A threshold that this number of rows of the whole table lies above."""
+        n_above = int(np.abs(self._rows_down_to - count).argmin())
         if n_above == 0:
             return float(self.sorted_scores[0])
-        if n_above == n:
-            return float(self.sorted_scores[-1] - _BELOW_LOWEST_SCORE)
+        if n_above == len(self.order):
+            return float(np.nextafter(self.sorted_scores[-1], -np.inf))
         return float((self.sorted_scores[n_above - 1] + self.sorted_scores[n_above]) / 2)
+
+    def clear_of_scores(self, threshold: float) -> float:
+        """A threshold that decides the same and all but equals no score: elsewhere a score is rounded differently."""
+        n_above = self.count_above(threshold)
+        below = float(self.sorted_scores[n_above]) if n_above < len(self.order) else -np.inf
+        above = float(self.sorted_scores[n_above - 1]) if n_above else np.inf
+        margin = min(_ROUNDING * float(np.abs(self.sorted_scores[[0, -1]]).max()), (above - below) / 2)
+        return min(max(threshold, below + margin), above - margin)
 
     @cached_property
     def axis(self) -> tuple[float, float, float]:
@@ -80,9 +102,10 @@ class Ranking:
 
     @cached_property
     def histogram(self) -> list[int]:
-        """The number of rows in each of N_HISTOGRAM_BINS bins of equal width on the axis."""
-        counts: list[int] = np.histogram(self.positions(self.sorted_scores), N_HISTOGRAM_BINS, (0.0, 1.0))[0].tolist()
-        return counts
+        """The number of rows of the table, estimated if need be, in each of N_HISTOGRAM_BINS bins of equal width."""
+        positions, weights = self.positions(self.sorted_scores), np.diff(self._rows_down_to)
+        counts, _ = np.histogram(positions, N_HISTOGRAM_BINS, (0.0, 1.0), weights=weights)
+        return [round(count) for count in counts.tolist()]
 
     def describe(self) -> dict[str, Any]:
         """The histogram and its axis as JSON."""
@@ -91,15 +114,4 @@ class Ranking:
             "scored": len(self.order),
             "histogram": self.histogram,
             "axis": {"scale": scale, "low": low, "high": high},
-        }
-
-    def describe_threshold(self, threshold: float) -> dict[str, Any]:
-        """Number and share of the rows above a threshold, and its false positive rate where that is known, as JSON."""
-        n_above = self.count_above(threshold)
-        return {
-            "value": threshold,
-            "position": float(self.positions(np.array([threshold]))[0]),
-            "above": n_above,
-            "share": n_above / len(self.order),
-            "false_alarms": self.ranker.false_positive_rate(threshold),
         }

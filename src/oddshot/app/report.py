@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from html import escape
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 
 from oddshot.app.labels import LABEL_NAMES
 from oddshot.app.open_table import OpenTable
+from oddshot.app.report_plots import STYLE as PLOT_STYLE
 from oddshot.app.report_plots import axis_svg, histogram_svg, map_svg
 from oddshot.app.sheet import Cell
 from oddshot.app.views import axis_points, describe_rows, map_points, max_explained_rows, threshold_state
@@ -19,11 +21,8 @@ MAX_LABELLED_ROWS = 200  # listed in the report
 N_EXPLANATION_REQUESTS = 10  # explained rows, in multiples of what one request of the page may explain
 MAX_SHOWN_COLUMNS = 8  # of the table, shown for each row
 N_REASONS = 3  # columns named for each row
+_PALETTE = Path(__file__).with_name("static") / "palette.css"
 _STYLE = """
-:root { color-scheme: light dark; --ink: #1c2430; --soft: #5b6675; --line: #d9dee5; --page: #fff; --bar: #8aa4c0;
-  --anomaly: #c2410c; --normal: #0f766e }
-@media (prefers-color-scheme: dark) { :root { --ink: #e6eaf0; --soft: #a3adba; --line: #39424e; --page: #14181d;
-  --bar: #5f7c9c; --anomaly: #fb923c; --normal: #2dd4bf } }
 body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--page); max-width: 60rem;
   margin: 2rem auto; padding: 0 1rem }
 h1 { font-size: 1.5rem } h2 { font-size: 1.1rem; margin-top: 2rem }
@@ -49,7 +48,8 @@ def write_report(open_table: OpenTable) -> str:
         f"<h2>Labels ({len(open_table.labels)})</h2>",
         _rows_table(open_table, open_table.labels.rows) if len(open_table.labels) else "<p>No row has a label yet.</p>",
     ]
-    head = f'<meta charset="utf-8"><title>oddshot: {escape(open_table.sheet.name)}</title><style>{_STYLE}</style>'
+    style = _PALETTE.read_text() + _STYLE + PLOT_STYLE
+    head = f'<meta charset="utf-8"><title>oddshot: {escape(open_table.sheet.name)}</title><style>{style}</style>'
     viewport = '<meta name="viewport" content="width=device-width">'
     return f'<!doctype html>\n<html lang="en"><head>{head}{viewport}</head><body>{"".join(body)}</body></html>\n'
 
@@ -61,11 +61,7 @@ def _summary(open_table: OpenTable) -> str:
     threshold = threshold_state(open_table)
     if threshold is None:
         return f"{text} {open_table.ranking.ranker.notice}"
-    text += (
-        f" {threshold['above']:,} of {len(open_table.ranking.order):,} scored rows lie above {threshold['value']:.4g}"
-    )
-    rate = threshold["false_alarms"]
-    return text + ("." if rate is None else f", with {rate:.1%} of normal rows expected there.")
+    return " ".join([text, *threshold["facts"]])
 
 
 def _threshold_position(open_table: OpenTable) -> float | None:
@@ -104,7 +100,7 @@ def _rows_table(open_table: OpenTable, rows: NDArray[np.int64]) -> str:
 def _table_row(row: Mapping[str, Any], reason: str) -> str:
     label = "" if row["label"] is None else LABEL_NAMES[row["label"]]
     parts = [
-        f'<td class="number">{row["row"] + 1}</td>',
+        f'<td class="number">{escape(row["name"] or str(row["row"] + 1))}</td>',
         f'<td class="{label}">{label}</td>',
         _table_cell(row["score"]),
         _table_cell(row["probability"]),

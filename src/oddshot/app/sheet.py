@@ -4,19 +4,26 @@ import copy
 import dataclasses
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from oddshot.app.column_cache import ColumnCache
+from oddshot.app.edits import Edits
+from oddshot.app.readable_dates import check_dates
 from oddshot.data.encoding import Encoding
+from oddshot.data.encoding.choice import ColumnChoice
 from oddshot.data.encoding.description import NOT_USED, ColumnDescription, describe_table
+from oddshot.data.encoding.interval_column import pair_with_row_before
 from oddshot.data.tables import read_table
 from oddshot.errors import InputError, OddshotError
-from oddshot.storage.model_file import Model
+from oddshot.storage.container import read_digest
+from oddshot.storage.model_file import Model, to_bytes
 
 MAX_CELL_CHARACTERS = 200  # shown on the page
 MAX_COLUMNS = 2000
@@ -54,24 +61,41 @@ class Sheet:
         assert self.model.encoding is not None
         return self.model.encoding
 
+    @cached_property
+    def columns(self) -> ColumnCache:
+        """The columns for sorting, filtering and counting."""
+        return ColumnCache(self.table, self.encoding)
+
     def __len__(self) -> int:
         return len(self.encoded)
 
+    @cached_property
+    def model_digest(self) -> str:
+        """Tells models and encodings apart, the same in every run."""
+        return read_digest(to_bytes(self.model))
+
+    @property
+    def n_bytes(self) -> int:
+        """The memory that the table and its encoded rows take."""
+        return int(self.table.nbytes + self.encoded.nbytes)
+
     def take(self, rows: NDArray[np.int64]) -> Any:
         """An Arrow table of these rows, without the columns left out."""
-        return self.table.drop_columns(list(self.left_out)).take(rows)
+        used = pair_with_row_before(self.table.drop_columns(list(self.left_out)), self.encoding.intervals)
+        return used.take(rows)
 
 
-def read_sheet(path: Path, name: str, digest: str, model: Model, left_out: Sequence[str] = ()) -> Sheet:
+def read_sheet(path: Path, name: str, digest: str, model: Model, edits: Edits) -> Sheet:
     """Read a file. Its errors and warnings mention `name` instead of the path, which is a temporary one."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
             table = read_table(path)
+            check_dates(table, name)
         except OddshotError as error:  # whatever its kind: the uploaded file is what the person has given
             raise InputError(str(error).replace(str(path), name)) from None
-        present = tuple(column for column in left_out if column in table.column_names)
-        sheet = make_sheet(table.combine_chunks(), name, digest, model, left_out=present)
+        present = tuple(column for column in edits.left_out if column in table.column_names)
+        sheet = make_sheet(table.combine_chunks(), name, digest, model, left_out=present, kinds=edits.kinds)
     messages = [" ".join(str(w.message).split()) for w in caught if issubclass(w.category, UserWarning)]
     notices = dict.fromkeys(message.replace(str(path), name) for message in messages)
     return dataclasses.replace(sheet, notices=tuple(notices))
@@ -84,17 +108,34 @@ def make_sheet(
     model: Model,
     truth: NDArray[np.int8] | None = None,
     left_out: Sequence[str] = (),
+    kinds: Mapping[str, str] | None = None,
 ) -> Sheet:
-    """Encode an Arrow table. The encoding is fitted to all its rows, unless the model has an encoding of its own."""
+    """Encode an Arrow table. The encoding is fitted to all its rows, unless the model has an encoding of its own.
+
+    kinds: what a person takes columns for, by name; the others are recognised.
+    """
     if table.num_columns > MAX_COLUMNS:
         raise InputError(f"{name}: {table.num_columns:,} columns; the app shows at most {MAX_COLUMNS:,}")
     used = table.drop_columns(list(left_out))
     if used.num_columns == 0:
         raise InputError(f"{name}: every column is left out; at least one is needed")
-    bound = model if model.encoding is not None else with_encoding(model, Encoding.fit([used], [name]))
+    if model.encoding is None:
+        choice = ColumnChoice(kinds={column: kind for column, kind in (kinds or {}).items() if column not in left_out})
+        bound = with_encoding(model, Encoding.fit([used], [name], choice))
+    elif kinds:
+        raise InputError("the kinds of columns are those that the model was trained with; they cannot be chosen")
+    else:
+        bound = model
     assert bound.encoding is not None
     encoded = bound.encoding.transform(used, name)
     return Sheet(name, digest, table, bound, encoded, truth, tuple(left_out))
+
+
+def encode_again(sheet: Sheet, model: Model, edits: Edits) -> Sheet:
+    """The same table with the columns, of the kinds, that the edits ask for."""
+    left_out = tuple(edits.left_out)
+    again = make_sheet(sheet.table, sheet.name, sheet.digest, model, sheet.truth, left_out, edits.kinds)
+    return dataclasses.replace(again, notices=sheet.notices)
 
 
 def with_encoding(model: Model, encoding: Encoding) -> Model:

@@ -5,42 +5,78 @@ from pathlib import Path
 
 from fastapi import Request
 
-from oddshot.app.saved_labels import load_left_out_columns
+from oddshot.app.label_column import labels_from_column, takes_labels_from
+from oddshot.app.session import TableSession
 from oddshot.app.sheet import read_sheet
 from oddshot.app.workspace import Workspace
+from oddshot.data.tables.packed_files import COMPRESSED_SUFFIXES
 from oddshot.data.tables.readers import FORMATS
 from oddshot.errors import InputError, OddshotError, file_error
 
 MAX_NAME_CHARACTERS = 100
+EXPECTED = "expected a table: CSV, Parquet, Excel, ARFF or JSON lines"
+_N_MAGIC_BYTES = 8
+_NO_TABLES = (
+    (b"\x89PNG", "an image"),
+    (b"\xff\xd8\xff", "an image"),
+    (b"GIF8", "an image"),
+    (b"RIFF", "an image, a sound or a video"),
+    (b"%PDF", "a PDF document"),
+    (b"\xd0\xcf\x11\xe0", "a file of an old Excel or Word version"),
+    (b"PK\x03\x04", "a ZIP archive or a document"),  # .xlsx files are such archives too
+    (b"\x7fELF", "a program"),
+    (b"MZ\x90", "a program"),
+)
+_COMPRESSED = {b"\x1f\x8b": ".gz", b"\x28\xb5\x2f\xfd": ".zst", b"BZh": ".bz2"}
 
 
 async def receive_file(request: Request, folder: Path, name: str) -> tuple[Path, str]:
-    """Write the request body to a file in the folder; return its path and its SHA-256.
-
-    The suffix is that of the uploaded file's name, unless the content is Parquet.
-    """
-    suffix = next((suffix for suffix in FORMATS if name.lower().endswith(suffix)), ".csv")
-    path, digest = folder / f"table{suffix}", hashlib.sha256()
-    magic = b""
+    """Write the request body to a file in the folder; return its path and its SHA-256."""
+    path, digest, head = folder / "received", hashlib.sha256(), b""
     try:
         with open(path, "wb") as file:
             async for part in request.stream():
-                magic = magic or part[:4]
+                head += part[: _N_MAGIC_BYTES - len(head)] if len(head) < _N_MAGIC_BYTES else b""
                 digest.update(part)
                 file.write(part)
     except OSError as error:  # a full disk shows in a write, or when the file is closed
         raise _storing_error(error) from None
-    if not magic:
-        raise InputError("the file is empty; expected CSV or Parquet")
-    if suffix == ".csv" and magic == b"PAR1":
-        path = path.rename(path.with_suffix(".parquet"))
-    return path, digest.hexdigest()
+    return path.rename(folder / f"table{_suffix(name, head)}"), digest.hexdigest()
 
 
-def open_upload(workspace: Workspace, path: Path, name: str, digest: str) -> None:
-    """Open a received file; columns that were left out of it before are left out again."""
-    left_out = () if workspace.folder is None else load_left_out_columns(workspace.folder, digest)
-    workspace.open(lambda: read_sheet(path, name, digest, workspace.model, left_out))
+def _suffix(name: str, head: bytes) -> str:
+    """The suffix of a file's name, completed by what its first bytes tell; an InputError if it is no table."""
+    if not head:
+        raise InputError(f"{display_name(name)} is empty; {EXPECTED}")
+    parts = [part for part in (f".{one}" for one in name.lower().split(".")[1:]) if part]
+    packed = next((suffix for magic, suffix in _COMPRESSED.items() if head.startswith(magic)), "")
+    if packed and parts and parts[-1] in COMPRESSED_SUFFIXES:
+        parts.pop()
+    suffix = parts[-1] if parts and parts[-1] in FORMATS else ".csv"
+    kind = next((kind for magic, kind in _NO_TABLES if head.startswith(magic)), None)
+    if kind is not None and suffix != ".xlsx":
+        raise InputError(f"{display_name(name)} is {kind}; {EXPECTED}")
+    if suffix == ".csv" and head.startswith(b"PAR1"):
+        suffix = ".parquet"
+    return suffix + packed
+
+
+def open_upload(workspace: Workspace, path: Path, name: str, digest: str) -> TableSession:
+    """Open a received file, with what the person has said about it before."""
+    return workspace.open(digest, lambda edits: read_sheet(path, name, digest, workspace.model, edits))
+
+
+def open_labelled(workspace: Workspace, path: Path, label: str | None) -> TableSession:
+    """Open a file of this machine. label: a column to take labels from, unless that was done before."""
+    try:
+        with open(path, "rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise file_error("read", path, error) from None
+    session = open_upload(workspace, path, display_name(path.name), digest)
+    if label is not None and not takes_labels_from(session.current.edits, label):
+        session.change(labels_from_column(session.current, label))
+    return session
 
 
 def display_name(name: str) -> str:

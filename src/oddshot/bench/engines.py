@@ -91,17 +91,18 @@ class RayEngine:
 
     def __init__(self, address: str | None = None, workers: int | None = None) -> None:
         self._ray, self._address, self._workers = import_ray(), address, workers
+        self._connected_here = False
 
     def device(self, requested: str) -> str:
         """The requested device; `auto` is CUDA where the cluster has GPUs, whatever this machine has."""
-        connect(self._ray, self._address, self._workers)
+        self._connect()
         if requested == "auto":
             return "cuda" if self._ray.cluster_resources().get("GPU", 0) else "cpu"
         return requested
 
     def run(self, jobs: Sequence[Job], load_dataset: Callable[[str], Dataset]) -> Iterator[list[RunRecord]]:
         """Yield the records of every job as it finishes. Jobs of a lost node are run again on another."""
-        connect(self._ray, self._address, self._workers)
+        self._connect()
         ray = self._ray
         datasets = {name: ray.put(load_dataset(name)) for name in {job.dataset for job in jobs}}
         remote = ray.remote(_run_remotely)
@@ -120,7 +121,11 @@ class RayEngine:
                     records = failed_records(job, f"{type(error).__name__}: {reason}")
                 yield records
         finally:
-            ray.shutdown()
+            if self._connected_here:
+                ray.shutdown()
+
+    def _connect(self) -> None:
+        self._connected_here |= connect(self._ray, self._address, self._workers)
 
 
 def _run_remotely(job: Job, dataset: Dataset) -> list[RunRecord]:

@@ -26,8 +26,18 @@ METHOD_TITLES = {
     "woproj": "WoProj",
     "woanomaly": "WoAnomaly",
 }
+RELATIVE_TITLES = {  # not in the paper: `relative` and its ablations
+    "relative": "relative",
+    "relative-pairs": "without pairs",
+    "relative-columns": "without columns",
+    "relative-figures": "without figures",
+    "relative-head": "without eigenvalue head",
+    "relative-marks": "without marks",
+    "relative-blend": "without blend",
+}
 TABLE2_METHODS = ("eigen", "wonn", "woproj", "woanomaly")
-ABLATIONS = TABLE2_METHODS[1:]
+RELATIVE_METHODS = tuple(RELATIVE_TITLES)
+ABLATIONS = TABLE2_METHODS[1:] + RELATIVE_METHODS[1:]
 TABLE1_METHODS = tuple(method for method in METHOD_TITLES if method not in ABLATIONS)
 TABLE3_METHODS = ("eigen", "svdd", "ssvdd", "proto", "r2d2", "maml")
 FIGURE3_METHODS = ("eigen", "svdd", "ssvdd", "proto", "r2d2")
@@ -51,8 +61,8 @@ def table1() -> dict[tuple[str, str], float]:
 
 
 def method_title(name: str) -> str:
-    """The name of a method in Table 1; the method's own name where the paper does not have it."""
-    return METHOD_TITLES.get(name, name)
+    """The name of a method in Table 1, or of an ablation; the method's own name where the paper does not have it."""
+    return METHOD_TITLES.get(name) or RELATIVE_TITLES.get(name, name)
 
 
 def dataset_title(name: str) -> str:

@@ -12,6 +12,7 @@ from rich.text import Text
 from oddshot.bench.grid import RunCounts
 from oddshot.bench.paper import dataset_title, method_title
 from oddshot.bench.record import AucKind, RunRecord
+from oddshot.errors import printable
 
 
 class ProgressDisplay:
@@ -49,7 +50,7 @@ class ProgressDisplay:
         if self._live is not None:
             self._live.update(self._render())
         else:
-            self._console.print(Text(line), soft_wrap=True)
+            self._console.print(Text(printable(line)), soft_wrap=True)
 
     def _describe_counts(self) -> str:
         counts = self._counts
@@ -65,10 +66,10 @@ class ProgressDisplay:
         table = Table("", *map(method_title, methods), box=None, pad_edge=False)
         for dataset, row in self._aucs.items():
             cells = (_format_mean(row.get(method, [])) for method in methods)
-            table.add_row(Text(dataset_title(dataset)), *cells)
+            table.add_row(Text(printable(dataset_title(dataset))), *cells)
         parts: list[RenderableType] = [table, Text(self._describe_counts(), style="bold")]
         if self._last_failure:
-            parts.append(Text(f"last failure: {self._last_failure}", style="red"))
+            parts.append(Text(printable(f"last failure: {self._last_failure}"), style="red"))
         return Group(*parts)
 
 

@@ -156,6 +156,8 @@ def _translate_errors(path: Path) -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         raise _translated(path, error) from error
+    except UnicodeDecodeError as error:  # SQLite quotes damaged names in its messages
+        raise _damaged(path, "a name in it is not text") from error
 
 
 def _translated(path: Path, error: sqlite3.Error) -> OddshotError:

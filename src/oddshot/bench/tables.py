@@ -1,4 +1,4 @@
-"""The paper's Tables 1, 2 and 3 and a table of average ranks, computed from finished runs."""
+"""The paper's Tables 1, 2 and 3, ablations of `relative` and average ranks, computed from finished runs."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -66,50 +66,42 @@ def table1(selection: Selection, auc: AucKind, *, compare: bool = False) -> Resu
     _require_datasets(sorted(with_scores), selection)
     datasets = order_datasets(with_scores | selection.requested_datasets)
     means = _means(scores)
-    rows, n_best = [], np.zeros(len(methods), dtype=int)
-    for dataset in datasets:
-        best = best_or_equal([scores.get((dataset, method), {}) for method in methods])
-        n_best += best
-        cells = (
-            TableCell(means.get((dataset, method)), bold, paper.table1().get((dataset, method)) if compare else None)
-            for method, bold in zip(methods, best, strict=True)
-        )
-        rows.append(TableRow(dataset_title(dataset), tuple(cells)))
+    rows, n_best = _dataset_rows(scores, datasets, methods, paper.table1() if compare else {})
     complete = _complete_datasets(means, datasets, methods, in_paper=compare)
     rows.append(_average_row(means, complete, methods, compare))
-    rows.append(_best_count_row(dict(zip(methods, n_best.tolist(), strict=True)), means))
+    rows.append(_best_count_row(n_best, means))
     if compare:
         rows.append(_difference_row(means, methods))
     of_paper = " of the paper" if compare else ""
     notes = [f"Average over {len(complete)} datasets{of_paper}, those with figures of all methods that were run."]
+    notes += ["A cell has this run, the paper, and the difference."] * compare
     notes += _notes(selection, auc, scores)
     return ResultTable("Test AUC on target tasks", _titles(methods), tuple(rows), tuple(notes), compare)
 
 
 def table2(selection: Selection, auc: AucKind, *, compare: bool = False) -> ResultTable:
-    """Ablation: mean test AUC over the datasets on which all variants were run."""
-    methods = [name for name in paper.TABLE2_METHODS if name in selection.methods]
-    scores = _of_methods(selection.aucs(auc), methods)
-    means = _means(scores)
-    complete = _complete_datasets(means, order_datasets(selection.datasets), methods)
-    _require_datasets(complete if methods else [], selection)
-    values = [float(np.mean([means[dataset, method] for dataset in complete])) for method in methods]
-    cells = tuple(
-        TableCell(value, value == max(values), paper.TABLE2.get(method) if compare else None)
-        for method, value in zip(methods, values, strict=True)
-    )
-    notes = [f"Average over {len(complete)} datasets.", *_notes(selection, auc, scores)]
-    if compare:
-        notes.append("The paper's figures are averages over its 32 datasets.")
-    rows = (TableRow("Average", cells),)
-    return ResultTable("Ablation: average test AUC", _titles(methods), rows, tuple(notes), compare)
+    """Ablation: test AUC by dataset, and its mean over the datasets on which all variants were run.
+
+    compare: with the paper's means.
+    """
+    table = _ablation_table("Ablation: test AUC", paper.TABLE2_METHODS, selection, auc, paper.TABLE2 if compare else {})
+    if not compare:
+        return table
+    notes = (*table.notes, "The paper's figures are averages over its 32 datasets.")
+    return replace(table, notes=notes, compared=True)
+
+
+def relative_table(selection: Selection, auc: AucKind) -> ResultTable:
+    """The same for `relative` and its ablations, which the paper does not have."""
+    return _ablation_table("Ablation of relative: test AUC", paper.RELATIVE_METHODS, selection, auc, {})
 
 
 def table3(selection: Selection, *, compare: bool = False) -> ResultTable:
     """Mean training seconds of a split, over the datasets on which all methods were run."""
     means = _means(selection.train_seconds())
     trained = order_methods({method for _, method in means})
-    methods = [name for name in trained if name in paper.TABLE3_METHODS or name not in paper.METHOD_TITLES]
+    others = {*paper.METHOD_TITLES, *paper.ABLATIONS} - {*paper.TABLE3_METHODS}
+    methods = [name for name in trained if name not in others]
     complete = _complete_datasets(means, order_datasets(selection.datasets), methods)
     _require_datasets(complete if methods else [], selection)
     cells = tuple(
@@ -154,6 +146,42 @@ def rank_selection(selection: Selection, auc: AucKind) -> tuple[list[str], Avera
             f"{len(methods)} methods with figures on {len(complete)} common datasets; ranks need two of each at least"
         )
     return methods, rank_methods(np.array([[means[d, m] for m in methods] for d in complete]))
+
+
+def _ablation_table(
+    title: str, methods: Sequence[str], selection: Selection, auc: AucKind, printed: Mapping[str, float]
+) -> ResultTable:
+    """Test AUC by dataset and variant. printed: means that others have published, by variant."""
+    methods = [name for name in methods if name in selection.methods]
+    scores = _of_methods(selection.aucs(auc), methods)
+    means, datasets = _means(scores), order_datasets({dataset for dataset, _ in scores})
+    complete = _complete_datasets(means, datasets, methods)
+    _require_datasets(complete if methods else [], selection)
+    rows, n_best = _dataset_rows(scores, datasets, methods, {})
+    average = _average_row(means, complete, methods, compare=False)
+    cells = (replace(cell, paper=printed.get(name)) for name, cell in zip(methods, average.cells, strict=True))
+    rows += [replace(average, cells=tuple(cells)), _best_count_row(n_best, means)]
+    notes = (
+        f"Average over {len(complete)} datasets, those with figures of all variants.",
+        *_notes(selection, auc, scores),
+    )
+    return ResultTable(title, _titles(methods), tuple(rows), notes)
+
+
+def _dataset_rows(
+    scores: ScoresBySplit, datasets: Sequence[str], methods: Sequence[str], printed: Means
+) -> tuple[list[TableRow], dict[str, int]]:
+    """A row for each dataset, and on how many of them each method is in bold. printed: the paper's values."""
+    means, rows, n_best = _means(scores), [], np.zeros(len(methods), dtype=int)
+    for dataset in datasets:
+        best = best_or_equal([scores.get((dataset, method), {}) for method in methods])
+        n_best += best
+        cells = (
+            TableCell(means.get((dataset, method)), bold, printed.get((dataset, method)))
+            for method, bold in zip(methods, best, strict=True)
+        )
+        rows.append(TableRow(dataset_title(dataset), tuple(cells)))
+    return rows, dict(zip(methods, n_best.tolist(), strict=True))
 
 
 def _of_methods(scores: ScoresBySplit, methods: Sequence[str]) -> ScoresBySplit:
@@ -218,7 +246,8 @@ def _notes(selection: Selection, auc: AucKind, scores: ScoresBySplit) -> list[st
     notes = [f"AUC with ties as {'a loss (Eq. 8)' if auc == 'strict' else 'a half'}."]
     n_splits = max(len(by_split) for by_split in scores.values())
     n_fewer = sum(len(by_split) < n_splits for by_split in scores.values())
-    notes.append(f"Means over {n_splits} splits{f'; {n_fewer} cells over fewer' if n_fewer else ''}.")
+    fewer = f"; {n_fewer} cells over fewer" if n_fewer else ""
+    notes.append(f"Means over {n_splits} split{'s' * (n_splits != 1)}{fewer}.")
     if selection.n_failed:
         notes.append(f"{selection.n_failed} failed runs are left out.")
     versions = sorted({record.code_version for record in selection.records})

@@ -1,5 +1,6 @@
 """The command line `oddshot`: one module for each command, which imports what it needs when the command runs."""
 
+import os
 import re
 import sys
 import warnings
@@ -13,17 +14,22 @@ from oddshot.cli.bench import bench_app
 from oddshot.cli.data import data_app
 from oddshot.cli.demo import demo
 from oddshot.cli.info import info
+from oddshot.cli.models import models_app
 from oddshot.cli.score import score
 from oddshot.cli.serve import serve
+from oddshot.cli.standard_output import discard, finish_standard_output, prepare_streams, say
 from oddshot.cli.train import train
-from oddshot.errors import CapacityError, OddshotError
+from oddshot.errors import CapacityError, FileError, OddshotError, file_error, printable
+
+_shown: set[str] = set()  # warnings that have been printed
 
 app = typer.Typer(
     name="oddshot",
     help=(
         "Find anomalies in a new task from a handful of labels.\n\n"
-        "`score` the rows of a table from about five normal rows and one anomaly, at once with the model that ships or "
-        "after `train` has learned from many labelled tasks (machines, sites, customers). Start with `oddshot demo`."
+        "`score` ranks the rows of a table, given about five normal rows and one anomaly. It uses the model that "
+        "ships, or one that `train` has learned from many labelled tasks (machines, sites, customers). Start with "
+        "`oddshot demo`."
     ),
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -33,7 +39,7 @@ app = typer.Typer(
 
 def _print_version(asked: bool) -> None:
     if asked:
-        typer.echo(f"oddshot {__version__}")
+        say(f"oddshot {__version__}")
         raise typer.Exit
 
 
@@ -49,6 +55,7 @@ def options(
 for command in (demo, train, score, info, serve):
     app.command()(command)
 app.command("app")(app_command)
+app.add_typer(models_app, name="models")
 app.add_typer(data_app, name="data")
 app.add_typer(bench_app, name="bench")
 
@@ -58,18 +65,49 @@ def main() -> NoReturn:
 
     An error is one line on stderr, with exit code 1 if the machine's capacity was exceeded and 2 otherwise.
     """
+    _shown.clear()
     warnings.showwarning = _show_warning
+    code: str | int | None = 0
     try:
-        app()
+        prepare_streams()
+        _check_working_folder()
+        try:
+            app()
+        except SystemExit as ended:
+            code = ended.code
+        finish_standard_output()
     except OddshotError as error:
-        print(f"oddshot: {error}", file=sys.stderr)
-        sys.exit(1 if isinstance(error, CapacityError) else 2)
+        code = _report(error)
+    except OSError as error:  # of the machine; those of files that a command reads and writes are caught there
+        discard(sys.stdout)
+        code = _report(_system_error(error))
     except (MemoryError, RuntimeError) as error:
         if isinstance(error, RuntimeError) and not re.search("out of memory|can't allocate memory", str(error)):
             raise
-        print("oddshot: not enough memory", file=sys.stderr)
-        sys.exit(1)
-    sys.exit(0)
+        code = _report(CapacityError("not enough memory"))
+    sys.exit(code)
+
+
+def _check_working_folder() -> None:
+    """Refuse to work in a folder that was deleted: names of files mean nothing there."""
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        raise FileError("the working folder was deleted; go to another one") from None
+
+
+def _report(error: OddshotError) -> int:
+    """Print the line of an error and return the exit code."""
+    print(f"oddshot: {printable(error)}", file=sys.stderr)
+    return 1 if isinstance(error, CapacityError) else 2
+
+
+def _system_error(error: OSError) -> OddshotError:
+    """One line for what the machine refused; a full disk without the name of a file is that behind standard output."""
+    kind = type(file_error("write", "", error))
+    place = error.filename or ("standard output" if kind is CapacityError else None)
+    reason = error.strerror or str(error)
+    return kind(reason if place is None else f"{place}: {reason}")
 
 
 def _show_warning(
@@ -80,6 +118,7 @@ def _show_warning(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    """Print warnings of oddshot, one line each; warnings of libraries about their use are not shown."""
-    if issubclass(category, UserWarning):
-        print(f"oddshot: note: {message}", file=sys.stderr)
+    """Print warnings of oddshot, one line each and once; warnings of libraries about their use are not shown."""
+    if issubclass(category, UserWarning) and str(message) not in _shown:
+        _shown.add(str(message))
+        print(f"oddshot: note: {printable(message)}", file=sys.stderr)

@@ -26,16 +26,16 @@ from oddshot.cli.bench_options import (
     Workers,
 )
 from oddshot.cli.bench_reports import figures, table, unmixed
-from oddshot.cli.options import Address, EngineName, JsonFile, refuse_overwriting, write_json
-from oddshot.cli.standard_output import frees_standard_output, output_path
+from oddshot.cli.options import Address, EngineName, JsonFile, check_outputs, write_json
+from oddshot.cli.standard_output import frees_standard_output, output_path, say
 
 MAX_PRINTED_FAILURES = 20
 
 bench_app = typer.Typer(
     help=(
-        "Run the paper's evaluation, stop it, go on later, and read the answer.\n\n"
-        "`run` fills a store, one row a finished run; `table` and `figures` read it. The same `run` again does only "
-        "what is missing."
+        "Run the paper's evaluation and show its results.\n\n"
+        "`run` writes finished runs to a store, and `table` and `figures` read them. It can be stopped at any time: "
+        "the same command computes only what is missing."
     ),
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -57,15 +57,17 @@ def run(
     device: Device = "auto",
     epochs: Epochs = None,
     patience: Patience = None,
-    training_tasks: Annotated[int | None, typer.Option(min=1, metavar="N", help="Tasks to train on (400).")] = None,
+    training_tasks: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Number of training tasks; by default 400.")
+    ] = None,
     seed: Seed = 0,
     change: Changes = None,
     plugin: Plugins = None,
-    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Run failed ones once more.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Only the last line.")] = False,
+    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Run again what has failed.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print only the last line.")] = False,
     json_file: JsonFile = None,
 ) -> None:
-    """Run what the store does not have yet. Stop it at any time: finished runs are kept, the same command goes on.
+    """Compute the runs that the store does not have yet. Stopped at any time, the same command continues.
 
     \b
     Examples:
@@ -76,7 +78,7 @@ def run(
     from oddshot.bench.grid import Grid
     from oddshot.bench.parsing import parse_methods
 
-    refuse_overwriting([store], json=json_file)
+    check_outputs([store], json=json_file)
     options = RunOptions(
         data_dir=data_dir,
         cache_dir=cache_dir,
@@ -97,8 +99,8 @@ def run(
     counts, failed = options.fill_store(store, [grid], retry_failed)
     failures = [{name: getattr(record, name) for name in ("dataset", "split", "method", "reason")} for record in failed]
     for failure in failures[:MAX_PRINTED_FAILURES]:
-        typer.echo("failed: {dataset} split {split} {method}: {reason}".format(**failure), err=True)
-    typer.echo(f"{counts.done} of {counts.total} runs are done, {counts.failed} failed: {store}")
+        say("failed: {dataset} split {split} {method}: {reason}".format(**failure), err=True)
+    say(f"{counts.done} of {counts.total} runs are done, {counts.failed} failed: {store}")
     write_json(json_file, {"total": counts.total, "done": counts.done, "failed": counts.failed, "failures": failures})
     if counts.failed:
         raise typer.Exit(1)
@@ -107,16 +109,21 @@ def run(
 @frees_standard_output
 def export_runs(
     store: RunsPath,
-    out: Annotated[Path, typer.Option(metavar="FILE", help="The CSV file; - is standard output.")] = Path("runs.csv"),
+    out: Annotated[Path, typer.Option(metavar="FILE", help="CSV file to write; - is standard output.")] = Path(
+        "runs.csv"
+    ),
     brief: Annotated[
-        bool, typer.Option("--brief", help="A small file that gives the same tables: without the AUC of each task.")
+        bool,
+        typer.Option("--brief", help="Write a smaller file, without the AUC of each task. It gives the same tables."),
     ] = False,
-    protocol: Annotated[str | None, typer.Option(metavar="published|resampled", help="Only this one.")] = None,
+    protocol: Annotated[
+        str | None, typer.Option(metavar="published|resampled", help="Export only runs of this protocol.")
+    ] = None,
     datasets: OnlyNames = None,
     methods: OnlyNames = None,
     plugin: Plugins = None,
 ) -> None:
-    """The runs of a store as a CSV file, for `import`, or to be read as a store is.
+    """Write the runs of a store to a CSV file, which `import` and `--store` of other commands can read.
 
     \b
     Examples:
@@ -131,7 +138,7 @@ def export_runs(
     make_dataset_source(None, None, plugin or [])
     dataset_names = None if datasets is None else parse_datasets(datasets)
     method_names = None if methods is None else parse_methods(methods)
-    refuse_overwriting([store], out=out)
+    check_outputs([store], out=out)
     records = [
         record
         for record in read_runs(store)
@@ -143,14 +150,14 @@ def export_runs(
         raise InputError(f"{store} has no such runs; nothing is written")
     with output_path(out, ".csv") as path:
         write_runs(path, records, brief=brief)
-    typer.echo(f"{len(records)} runs: {out}")
+    say(f"{len(records)} runs: {out}")
 
 
 def import_runs(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Exported runs, or other stores.")],
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Files of exported runs, or other stores.")],
     store: StorePath,
 ) -> None:
-    """Bring exported runs into a store; those it has stay as they are.
+    """Add exported runs to a store. Runs that it already has are not changed.
 
     Example: oddshot bench import gpu.csv results/published/runs.csv --store results.db
     """
@@ -161,7 +168,7 @@ def import_runs(
     with open_store(store) as opened:
         before = len(opened.status())
         opened.add(found)
-        typer.echo(f"{len(opened.status()) - before} new runs of {len(found)}: {store}")
+        say(f"{len(opened.status()) - before} new runs of {len(found)}: {store}")
 
 
 for command in (run, table, unmixed, figures, field):

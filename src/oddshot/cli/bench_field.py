@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from oddshot.cli.bench_options import CacheDir, DataDir, Workers
+from oddshot.cli.standard_output import say
 
 if TYPE_CHECKING:
     from oddshot.bench.field.tables import FieldTable
@@ -17,19 +18,39 @@ def field(
     data_dir: DataDir = None,
     cache_dir: CacheDir = None,
     tables: Annotated[
-        Path | None, typer.Option(metavar="TABLES.npz", help="Tables of results/universal/keel_tables.py.")
+        Path | None,
+        typer.Option(metavar="TABLES.npz", help="Further tables, as results/universal/keel_tables.py writes them."),
     ] = None,
     only: Annotated[
-        str, typer.Option(metavar="A,B", help="Groups or situations, e.g. apart,growth/10+2; fleets only if named.")
+        str,
+        typer.Option(
+            metavar="A,B",
+            help="Groups or situations, for example apart,growth/10+2. The group fleets runs only if it is named.",
+        ),
     ] = "",
-    split: Annotated[str, typer.Option(metavar="choosing|reporting|all", help="Tables by their source.")] = "reporting",
-    methods: Annotated[str, typer.Option(metavar="A,B", help="Of oddshot and the simple methods; else all.")] = "",
-    model: Annotated[Path | None, typer.Option(metavar="FILE", help="A model in place of the one that ships.")] = None,
-    draws: Annotated[int, typer.Option(min=1, metavar="N", help="Of every situation on every table.")] = 5,
+    split: Annotated[
+        str,
+        typer.Option(
+            metavar="choosing|reporting|all", help="Tables for choosing settings, for reporting results, or both."
+        ),
+    ] = "reporting",
+    methods: Annotated[
+        str, typer.Option(metavar="A,B", help="Names of methods: oddshot and the simple ones. By default all.")
+    ] = "",
+    model: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Model file to use instead of the model that ships.")
+    ] = None,
+    draws: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Number of random draws of each situation on each table.")
+    ] = 5,
     workers: Workers = None,
-    store: Annotated[Path, typer.Option(metavar="FILE", help="Where finished cells are kept.")] = Path("field.db"),
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for table and picture.")] = Path("results/field"),
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
+    store: Annotated[Path, typer.Option(metavar="FILE", help="SQLite file that keeps finished results.")] = Path(
+        "field.db"
+    ),
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder to write the tables and the picture to.")] = Path(
+        "results/field"
+    ),
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print no progress.")] = False,
 ) -> None:
     """Compare the detector with simple methods on the same rows, in the situations of its users.
 
@@ -55,9 +76,9 @@ def field(
     files = TrialFiles(store, out, data_dir, cache_dir)
     outcome = run_and_report(situations, chosen, settings, files, workers or os.cpu_count() or 1, split, quiet)
     for line in outcome.failures[:MAX_PRINTED_FAILURES]:
-        typer.echo(f"failed: {line}", err=True)
-    typer.echo(outcome.summary)
-    typer.echo(f"written: {', '.join(outcome.written)} in {out}")
+        say(f"failed: {line}", err=True)
+    say(*outcome.summary.split("\n"))
+    say(f"written: {', '.join(outcome.written)} in {out}")
     if outcome.failures:
         raise typer.Exit(1)
 

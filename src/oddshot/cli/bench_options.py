@@ -8,36 +8,63 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from oddshot.cli.standard_output import say
+
 if TYPE_CHECKING:
     from oddshot.bench.grid import Grid, RunCounts
     from oddshot.bench.plugins import DatasetSource
     from oddshot.bench.record import RunRecord
     from oddshot.bench.settings import RunSettings
 
-StorePath = Annotated[Path, typer.Option(metavar="FILE", help="Where finished runs are kept (SQLite).")]
-RunsPath = Annotated[Path, typer.Option("--store", metavar="FILE", help="A store, or a runs.csv exported from one.")]
+StorePath = Annotated[Path, typer.Option(metavar="FILE", help="SQLite file that keeps finished runs.")]
+RunsPath = Annotated[
+    Path, typer.Option("--store", metavar="FILE", help="A store of runs, or a runs.csv that was exported from one.")
+]
 Protocol = Annotated[
-    str, typer.Option(metavar="published|resampled", help="Rows as behind the paper's Table 1, or drawn at random.")
+    str,
+    typer.Option(
+        metavar="published|resampled", help="Take the fixed rows behind the paper's Table 1, or draw rows at random."
+    ),
 ]
 Datasets = Annotated[
     str,
     typer.Option(
-        metavar="A,B", help="Names, `outlier` (the paper's 22 tables) or `all` (that are here); -A leaves A out."
+        metavar="A,B",
+        help="Names of datasets, `outlier` (the paper's 22 tables) or `all` (those on this machine); -A leaves A out.",
     ),
 ]
-Methods = Annotated[str, typer.Option(metavar="A,B", help="Names, or `all` (the paper's 13 and its 3 ablations).")]
-Splits = Annotated[int, typer.Option(min=1, metavar="N", help="Splits 0 to N-1 of every dataset.")]
-DataDir = Annotated[str | None, typer.Option("--data-dir", metavar="DIR", help="Folder with NAME.npz files.")]
-CacheDir = Annotated[str | None, typer.Option("--cache-dir", metavar="DIR", help="Where fetched datasets are.")]
-Workers = Annotated[int | None, typer.Option(min=1, metavar="N", help="Processes (CPU: one a core, CUDA: one).")]
-Device = Annotated[str, typer.Option(help="cpu, cuda, or auto: CUDA where there is one.")]
-Epochs = Annotated[int | None, typer.Option(min=1, metavar="N", help="At most so many (1000).")]
-Patience = Annotated[int | None, typer.Option(min=1, metavar="N", help="Epochs without a better validation AUC (50).")]
-Seed = Annotated[int, typer.Option(min=0, help="Other seeds give other splits.")]
+Methods = Annotated[
+    str, typer.Option(metavar="A,B", help="Names of methods, or `all` (the paper's 13 methods and 3 ablations).")
+]
+Splits = Annotated[
+    int,
+    typer.Option(
+        min=1, metavar="N", help="Number of splits of each dataset into training, validation and target tasks."
+    ),
+]
+DataDir = Annotated[
+    str | None, typer.Option("--data-dir", metavar="DIR", help="Folder with datasets as NAME.npz files.")
+]
+CacheDir = Annotated[str | None, typer.Option("--cache-dir", metavar="DIR", help="Folder with downloaded datasets.")]
+Workers = Annotated[
+    int | None,
+    typer.Option(min=1, metavar="N", help="Number of processes. By default one per core, and one with CUDA."),
+]
+Device = Annotated[str, typer.Option(help="cpu, cuda, or auto, which takes CUDA if it is available.")]
+Epochs = Annotated[int | None, typer.Option(min=1, metavar="N", help="Largest number of epochs; by default 1000.")]
+Patience = Annotated[
+    int | None,
+    typer.Option(
+        min=1, metavar="N", help="Stop after this many epochs without a better validation AUC; by default 50."
+    ),
+]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of the random splits.")]
 Changes = Annotated[
     list[str] | None,
     typer.Option(
-        "--set", metavar="NAME=VALUE", help="E.g. eigen.units=128, training.batch_size=64, sizes.query_normal=9."
+        "--set",
+        metavar="NAME=VALUE",
+        help="Change a setting, for example eigen.units=128, training.batch_size=64 or sizes.query_normal=9.",
     ),
 ]
 Plugins = Annotated[
@@ -45,12 +72,20 @@ Plugins = Annotated[
     typer.Option("--plugin", metavar="FILE", help="A Python file that registers methods or datasets."),
 ]
 Where = Annotated[
-    list[str] | None, typer.Option("--where", metavar="NAME=VALUE", help="Only runs so set, e.g. training.epochs=1000.")
+    list[str] | None,
+    typer.Option(
+        "--where", metavar="NAME=VALUE", help="Use only runs with this setting, for example training.epochs=1000."
+    ),
 ]
 AucName = Annotated[
-    str | None, typer.Option("--auc", metavar="strict|half", help="Ties as a loss (published) or a half (resampled).")
+    str | None,
+    typer.Option(
+        "--auc",
+        metavar="strict|half",
+        help="Count ties as errors (strict, as published) or as one half (as resampled).",
+    ),
 ]
-OnlyNames = Annotated[str | None, typer.Option(metavar="A,B", help="Only these.")]
+OnlyNames = Annotated[str | None, typer.Option(metavar="A,B", help="Use only these, separated by commas.")]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,5 +147,5 @@ def _explain_interrupt() -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        typer.echo("stopped; finished runs are kept, the same command goes on from there", err=True)
+        say("stopped; finished runs are kept, the same command goes on from there", err=True)
         raise typer.Exit(130) from None

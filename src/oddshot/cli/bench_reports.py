@@ -24,8 +24,8 @@ from oddshot.cli.bench_options import (
     Where,
     Workers,
 )
-from oddshot.cli.options import Address, EngineName, JsonFile, refuse_overwriting, write_json
-from oddshot.cli.standard_output import frees_standard_output, say_written, write_output
+from oddshot.cli.options import Address, EngineName, JsonFile, check_outputs, write_json
+from oddshot.cli.standard_output import frees_standard_output, say, say_written, write_output
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,20 +38,42 @@ if TYPE_CHECKING:
 
 @frees_standard_output
 def table(
-    which: Annotated[str, typer.Argument(metavar="[1|2|3|ranks]", help="The paper's table, or average ranks.")] = "1",
+    which: Annotated[
+        str,
+        typer.Argument(
+            metavar="[1|2|3|relative|ranks]",
+            help="Number of the paper's table, the ablation of `relative`, or average ranks.",
+        ),
+    ] = "1",
     store: RunsPath = Path("results.db"),
-    protocol: Annotated[str | None, typer.Option(metavar="published|resampled", help="If the store has both.")] = None,
+    protocol: Annotated[
+        str | None,
+        typer.Option(metavar="published|resampled", help="Which protocol to report, if the store has runs of both."),
+    ] = None,
     datasets: OnlyNames = None,
     methods: OnlyNames = None,
-    compare: Annotated[str | None, typer.Option(metavar="paper", help="The paper's figures beside each.")] = None,
+    compare: Annotated[
+        str | None, typer.Option(metavar="paper", help="Show the paper's figures beside those of the store.")
+    ] = None,
     auc: AucName = None,
     where: Where = None,
-    form: Annotated[str | None, typer.Option("--format", metavar="text|csv|latex|html", help="Else by --out.")] = None,
-    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write it there; - is standard output.")] = None,
+    form: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            metavar="text|csv|latex|html",
+            help="Format of the table. By default it follows from the suffix of --out.",
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="File to write the table to; - is standard output.")
+    ] = None,
     plugin: Plugins = None,
     json_file: JsonFile = None,
 ) -> None:
-    """The runs of a store as the paper's Table 1 (AUC), 2 (ablation) or 3 (training time), or as average ranks.
+    """Show the runs of a store as the paper's Table 1 (AUC), 2 (ablation) or 3 (training time), or as average ranks.
+
+    `relative` is the ablation of the method of that name, which the paper does not have.
 
     \b
     Examples:
@@ -66,7 +88,7 @@ def table(
     from oddshot.bench.selection import choose_protocol, select
     from oddshot.errors import InputError
 
-    refuse_overwriting([store], out=out, json=json_file)
+    check_outputs([store], out=out, json=json_file)
     make_dataset_source(None, None, plugin or [])
     if compare not in (None, "paper"):
         raise InputError(f"--compare {compare}; there is only the paper to compare with")
@@ -83,13 +105,14 @@ def table(
         "1": lambda: tables.table1(selection, auc_kind, compare=compare is not None),
         "2": lambda: tables.table2(selection, auc_kind, compare=compare is not None),
         "3": lambda: tables.table3(selection, compare=compare is not None),
+        "relative": lambda: tables.relative_table(selection, auc_kind),
         "ranks": lambda: tables.ranks_table(selection, auc_kind),
     }
     if which not in makers:
         raise InputError(f"table {which!r}; there are {', '.join(makers)}")
     made = makers[which]()
     if compare and used_protocol == "resampled":
-        typer.echo("note: the paper's figures were made with fixed rows; only `published` compares with them", err=True)
+        say("note: the paper's figures were made with fixed rows; only `published` compares with them", err=True)
     _show(made, form, out)
     write_json(json_file, {"protocol": used_protocol, "auc": auc_kind, **render.to_json_dict(made)})
 
@@ -98,14 +121,14 @@ def table(
 def unmixed(
     out: Annotated[Path, typer.Option(metavar="FILE", help="CSV file to write; - is standard output.")],
     datasets: Datasets = "outlier",
-    draws: Annotated[int, typer.Option(metavar="N", min=1, help="Supports drawn from every table.")] = 40,
-    unlabelled: Annotated[int, typer.Option(metavar="N", min=1, help="Unlabelled rows, at most.")] = 200,
+    draws: Annotated[int, typer.Option(metavar="N", min=1, help="Number of random supports of each table.")] = 40,
+    unlabelled: Annotated[int, typer.Option(metavar="N", min=1, help="Largest number of unlabelled rows.")] = 200,
     data_dir: DataDir = None,
     cache_dir: CacheDir = None,
 ) -> None:
-    """Score tables as they are, each one task, with the model that ships, beside ridge + nearest and CatBoost.
+    """Compare the model that ships with ridge + nearest and CatBoost; each table is one task.
 
-    Mean AUC over supports of 5 normal rows and 1 anomaly drawn at random, without and with unlabelled rows.
+    The figures are mean AUCs over random supports of 5 normal rows and 1 anomaly, without and with unlabelled rows.
 
     Example: oddshot bench unmixed --datasets outlier,-internetads --data-dir data --out table.csv
     """
@@ -120,7 +143,7 @@ def unmixed(
 
     torch.set_num_threads(1)
     tables = (load_dataset(name, data_dir, cache_dir) for name in parse_datasets(datasets, data_dir, cache_dir))
-    rows = compare_methods(tables, draws, unlabelled, lambda row: typer.echo(",".join(row)))
+    rows = compare_methods(tables, draws, unlabelled, lambda row: say(",".join(row)))
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(rows)
     write_output(out, text.getvalue().encode())
@@ -130,17 +153,20 @@ def unmixed(
 @frees_standard_output
 def figures(
     store: RunsPath = Path("results.db"),
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the PNG files.")] = Path("figures"),
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder to write the PNG files to.")] = Path("figures"),
     only: Annotated[
-        str, typer.Option(metavar="A,B", help="Of ranks, spaces, tasks, normals, anomalies.")
+        str, typer.Option(metavar="A,B", help="Which figures to draw.")
     ] = "ranks,spaces,tasks,normals,anomalies",
-    protocol: Annotated[str | None, typer.Option(metavar="published|resampled", help="If the store has both.")] = None,
+    protocol: Annotated[
+        str | None,
+        typer.Option(metavar="published|resampled", help="Which protocol to report, if the store has runs of both."),
+    ] = None,
     datasets: Datasets = "outlier",
     methods: OnlyNames = None,
     auc: AucName = None,
     where: Where = None,
     run_missing: Annotated[
-        bool, typer.Option("--run", help="First run what a figure needs and the store lacks.")
+        bool, typer.Option("--run", help="First compute the runs that a figure needs and the store does not have.")
     ] = False,
     splits: Splits = 10,
     data_dir: DataDir = None,
@@ -154,7 +180,7 @@ def figures(
     seed: Seed = 0,
     change: Changes = None,
     plugin: Plugins = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print no progress.")] = False,
     json_file: JsonFile = None,
 ) -> None:
     """Draw average ranks, the three spaces of Figure 2 (WDBC), and AUC over training tasks and labelled rows.
@@ -171,7 +197,7 @@ def figures(
     from oddshot.bench.selection import choose_protocol
     from oddshot.errors import InputError
 
-    refuse_overwriting([store], json=json_file)
+    check_outputs([store], json=json_file)
     figure_names = parse_figures(only)
     _make_folder(out)
     options = RunOptions(
@@ -225,7 +251,7 @@ def _run_missing(
     grids = [needed for name in figure_names for needed in grids_for_figure(name, grid, methods)]
     _, failed = options.fill_store(store, grids)
     for (dataset, reason), n in Counter((record.dataset, record.reason) for record in failed).items():
-        typer.echo(f"failed: {dataset}, {n} runs: {reason}", err=True)
+        say(f"failed: {dataset}, {n} runs: {reason}", err=True)
 
 
 def _draw_figures(
@@ -253,9 +279,9 @@ def _draw_figures(
             else:
                 drawn[name] = draw_figure(name, records, request, path)
         except OddshotError as error:
-            typer.echo(f"{name}: not drawn: {error}", err=True)
+            say(f"{name}: not drawn: {error}", err=True)
         else:
-            typer.echo(f"drawn: {path}")
+            say(f"drawn: {path}")
     return drawn
 
 
@@ -272,8 +298,8 @@ def _show(table: "ResultTable", form: str | None, out: Path | None) -> None:
         return
     console = Console()
     if form is None and console.is_terminal:
-        typer.echo(table.title)
+        say(table.title)
         console.print(to_rich(table))
-        typer.echo("\n".join(table.notes))
+        say(*table.notes)
     else:
-        typer.echo(render(table, form or "text"), nl=False)
+        say(*render(table, form or "text").removesuffix("\n").split("\n"))

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from oddshot.cli.options import JsonFile, refuse_overwriting, write_json
-from oddshot.cli.standard_output import frees_standard_output
+from oddshot.cli.options import JsonFile, check_outputs, write_json
+from oddshot.cli.standard_output import frees_standard_output, say
 
 if TYPE_CHECKING:
     from oddshot.data.sources.catalogue import Card, Dataset
@@ -14,11 +14,16 @@ if TYPE_CHECKING:
 data_app = typer.Typer(help="The paper's 32 datasets: list, fetch, show.", no_args_is_help=True, rich_markup_mode=None)
 
 DataDir = Annotated[
-    Path | None, typer.Option("--data-dir", metavar="DIR", help="Folder with NAME.npz files (X, y, task); goes first.")
+    Path | None,
+    typer.Option(
+        "--data-dir", metavar="DIR", help="Folder with datasets as NAME.npz files (X, y, task). It is searched first."
+    ),
 ]
 CacheDir = Annotated[
     Path | None,
-    typer.Option("--cache-dir", metavar="DIR", help="Where fetched archives are kept (else $ODDSHOT_DATA)."),
+    typer.Option(
+        "--cache-dir", metavar="DIR", help="Folder for downloaded archives. By default $ODDSHOT_DATA, if it is set."
+    ),
 ]
 MAX_COLUMNS_SHOWN = 8
 
@@ -26,7 +31,7 @@ MAX_COLUMNS_SHOWN = 8
 @data_app.command("list")
 @frees_standard_output
 def list_datasets(data_dir: DataDir = None, cache_dir: CacheDir = None, json_file: JsonFile = None) -> None:
-    """What is here, what is not, and how to get it. The counts are those of the paper's Table 4.
+    """List the datasets, which of them are on this machine, and the counts of the paper's Table 4.
 
     Example: oddshot data list --data-dir data
     """
@@ -58,29 +63,30 @@ def fetch(
     data_dir: DataDir = None,
     cache_dir: CacheDir = None,
     mirror: Annotated[
-        str | None, typer.Option(metavar="URL", help="Take the archives from this folder; same names, same checksums.")
+        str | None,
+        typer.Option(
+            metavar="URL",
+            help="Download from this address instead. The names and checksums of the archives must be the same.",
+        ),
     ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress bar.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress bar.")] = False,
 ) -> None:
-    """Download datasets into the cache folder: resumed after a break, checked against a SHA-256 where one is known.
+    """Download datasets into the cache folder. A broken download is continued, and known checksums are verified.
 
     Example: oddshot data fetch glass landmine
     """
-    from rich.console import Console
-
     from oddshot.data.sources.catalogue import find_card, load_dataset, locate_dataset
     from oddshot.data.sources.fetch import fetch_dataset
 
     cards = {card.name: card for card in map(find_card, names)}  # a mistyped name is reported before the first download
-    console = Console(soft_wrap=True)
     for card in cards.values():
         path = locate_dataset(card, data_dir, cache_dir)
         if data_dir is None or path is None or path.parent != data_dir:
             path = fetch_dataset(card, cache_dir, progress=not quiet, base_url=mirror)
         dataset = load_dataset(card.name, data_dir, cache_dir)
-        console.print(f"{_summary(dataset)}, from {path}", markup=False, highlight=False)
+        say(f"{_summary(dataset)}, from {path}")
         for note in dataset.notes:
-            console.print(f"  {note}", markup=False, highlight=False)
+            say(f"  {note}")
 
 
 @data_app.command()
@@ -89,10 +95,10 @@ def show(
     name: Annotated[str, typer.Argument(metavar="NAME", help="A dataset as `oddshot data list` names it.")],
     data_dir: DataDir = None,
     cache_dir: CacheDir = None,
-    rows: Annotated[int, typer.Option(min=0, metavar="N", help="How many of the first rows.")] = 5,
+    rows: Annotated[int, typer.Option(min=0, metavar="N", help="How many rows to show.")] = 5,
     json_file: JsonFile = None,
 ) -> None:
-    """A dataset's card, its counts, its class balance and its first rows.
+    """Show where a dataset comes from, its counts, its share of anomalies and its first rows.
 
     Example: oddshot data show glass --data-dir data
     """
@@ -102,7 +108,7 @@ def show(
 
     card = find_card(name)
     path = locate_dataset(card, data_dir, cache_dir)
-    refuse_overwriting([] if path is None else [path], json=json_file)
+    check_outputs([] if path is None else [path], json=json_file)
     figures = _card_figures(card, path)
     console = Console(soft_wrap=True)
     console.print(_card_table(card))
@@ -113,9 +119,9 @@ def show(
         dataset = load_dataset(name, data_dir, cache_dir)
         figures |= _dataset_figures(dataset, rows)
         share = f"{figures['share_anomalous']:.1%} anomalous"
-        console.print(f"\n{_summary(dataset)}; {share}; read from {path}", markup=False, highlight=False)
+        say("", f"{_summary(dataset)}; {share}; read from {path}")
         for note in dataset.notes:
-            console.print(f"  {note}", markup=False, highlight=False)
+            say(f"  {note}")
         if rows:
             console.print(_rows_table(dataset, rows))
     write_json(json_file, figures)

@@ -5,21 +5,22 @@ from typing import Annotated
 
 import typer
 
-from oddshot.cli.options import Device, JsonFile, write_json
-from oddshot.cli.standard_output import frees_standard_output
+from oddshot.cli.options import Device, JsonFile, check_outputs, write_json
+from oddshot.cli.standard_output import frees_standard_output, say
 
 
 @frees_standard_output
 def demo(
-    out: Annotated[Path, typer.Option(help="Where to draw the three spaces of one task.")] = Path("demo.png"),
-    seed: Annotated[int, typer.Option(min=0, help="Other seeds give other tasks.")] = 0,
+    out: Annotated[Path, typer.Option(help="PNG file for a picture of one task in three spaces.")] = Path("demo.png"),
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the random tasks.")] = 0,
     device: Device = "auto",
     json_file: JsonFile = None,
 ) -> None:
-    """Tell handwritten digits, which ship with scikit-learn, from five normal rows and one anomaly; in about a minute.
+    """Detect anomalies among handwritten digits, given five normal rows and one anomaly; takes about a minute.
 
-    In each task one digit is normal and others are anomalies. Two methods are trained on tasks of the digits 0 to 5,
-    then all meet tasks of the digits 6 to 9, kinds that none has seen. The model that ships is not trained at all.
+    In each task one digit is normal and other digits are anomalies. Two methods are trained on tasks of the digits 0
+    to 5. All methods are then tested on tasks of the digits 0 to 5, and of the digits 6 to 9, which were not part of
+    training. The model that ships is tested without further training.
     """
     import numpy as np
     from rich.console import Console
@@ -30,7 +31,8 @@ def demo(
     from oddshot.data.files import atomic_path
     from oddshot.training.progress import training_bar
 
-    typer.echo("Training on the digits 0 to 5; then 6 to 9, five normal rows and one anomaly labelled in each task.")
+    check_outputs([], out=out, json=json_file)
+    say("Training on the digits 0 to 5; then 6 to 9, five normal rows and one anomaly labelled in each task.")
     with atomic_path(out) as picture:  # fails before the training if the folder does not exist
         with training_bar(CONFIG) as on_epoch:
             result = run_demo(seed, device, on_epoch)
@@ -43,5 +45,5 @@ def demo(
         standard_error = np.std(result.new[name], ddof=1) / len(result.new[name]) ** 0.5
         table.add_row(name, f"{known[name]:.3f}", f"{new[name]:.3f} ± {standard_error:.3f}")
     Console().print(table)
-    typer.echo(f"drawn: {out}")
+    say(f"drawn: {out}")
     write_json(json_file, {"known": known, "new": new, "seconds": result.seconds})

@@ -1,4 +1,4 @@
-"""Ctrl-C that ends a command in an orderly way."""
+"""Ctrl-C and SIGTERM that end a command in an orderly way."""
 
 import os
 import signal
@@ -13,7 +13,8 @@ MESSAGE = b"stopping: the best model so far is finished and written; Ctrl-C agai
 def catch_interrupt(*, enabled: bool = True) -> Iterator[Callable[[], bool] | None]:
     """Yields a function that says whether Ctrl-C was pressed in the block; the second time it ends the block at once.
 
-    If not enabled, yields None, and Ctrl-C ends the block at once.
+    SIGTERM, which `timeout` and schedulers send, is the same. If not enabled, yields None, and both end the block at
+    once.
     """
     if not enabled:
         yield None
@@ -27,8 +28,9 @@ def catch_interrupt(*, enabled: bool = True) -> Iterator[Callable[[], bool] | No
         is_pressed = True
         os.write(2, MESSAGE)  # a stream may be in use where the signal comes
 
-    previous = signal.signal(signal.SIGINT, on_signal)
+    previous = {number: signal.signal(number, on_signal) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield lambda: is_pressed
     finally:
-        signal.signal(signal.SIGINT, previous)
+        for number, handler in previous.items():
+            signal.signal(number, handler)

@@ -12,13 +12,20 @@ import typer
 from oddshot.cli.standard_output import STANDARD_OUTPUT, write_output
 from oddshot.errors import InputError
 
-Label = Annotated[str, typer.Option(help="Column with the labels: 1 anomaly, 0 normal, -1 or empty unlabelled.")]
-AnomalyValue = Annotated[
-    str | None, typer.Option(help="The label that means anomaly, where labels are text; every other one is normal.")
+Label = Annotated[
+    str, typer.Option(help="Column with the labels: 1 is an anomaly, 0 a normal row, -1 or empty an unlabelled row.")
 ]
-Device = Annotated[str, typer.Option(help="cpu, cuda, or auto: CUDA where there is one.")]
-EngineName = Annotated[str, typer.Option("--engine", metavar="local|ray", help="This machine, or a Ray cluster.")]
-Address = Annotated[str | None, typer.Option(metavar="HOST:PORT", help="Of the Ray cluster; else one is started here.")]
+AnomalyValue = Annotated[
+    str | None, typer.Option(help="The label that means anomaly, if labels are text. Every other label means normal.")
+]
+Device = Annotated[str, typer.Option(help="cpu, cuda, or auto, which takes CUDA if it is available.")]
+EngineName = Annotated[
+    str, typer.Option("--engine", metavar="local|ray", help="Compute on this machine or on a Ray cluster.")
+]
+Address = Annotated[
+    str | None,
+    typer.Option(metavar="HOST:PORT", help="Address of the Ray cluster. Without it, Ray is started on this machine."),
+]
 JsonFile = Annotated[
     Path | None, typer.Option("--json", help="Also write the figures to this JSON file; - is standard output.")
 ]
@@ -27,19 +34,29 @@ Ignore = Annotated[
     typer.Option("--ignore", metavar="NAME,...", help="Columns to leave out, such as a key or a clock."),
 ]
 Columns = Annotated[
-    list[str] | None, typer.Option("--columns", metavar="NAME,...", help="The only columns to use.", show_default="all")
+    list[str] | None, typer.Option("--columns", metavar="NAME,...", help="Use only these columns.", show_default="all")
 ]
 Kinds = Annotated[
     list[str] | None,
     typer.Option(
-        "--kind", metavar="NAME=KIND", help="number, category, boolean, date, text or ignore; can be repeated."
+        "--kind",
+        metavar="NAME=KIND",
+        help="Kind of a column: number, category, boolean, date, interval (since the row before), text or ignore.",
     ),
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", help="Show neither the columns nor progress.")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="Print neither the kinds of the columns nor progress.")]
 
 
-def column_choice(ignore: Sequence[str] | None, columns: Sequence[str] | None, kinds: Sequence[str] | None) -> Any:
-    """The ColumnChoice that --ignore, --columns and --kind ask for; names with commas can be quoted as in CSV."""
+def column_choice(
+    ignore: Sequence[str] | None,
+    columns: Sequence[str] | None,
+    kinds: Sequence[str] | None,
+    **others: str | None,
+) -> Any:
+    """The ColumnChoice that --ignore, --columns and --kind ask for; names with commas can be quoted as in CSV.
+
+    others: columns with another use, by the name of the option.
+    """
     from oddshot.data.encoding import ColumnChoice
 
     chosen: dict[str, str] = {}
@@ -52,7 +69,13 @@ def column_choice(ignore: Sequence[str] | None, columns: Sequence[str] | None, k
         if chosen.get(name, "ignore") != "ignore":
             raise InputError(f"column {name!r} is both ignored and a {chosen[name]}")
         chosen[name] = "ignore"
-    return ColumnChoice(tuple(_split_names(columns)) if columns else None, chosen)
+    only = None if columns is None else tuple(_split_names(columns))
+    if only == ():
+        raise InputError("--columns: expected the names of columns, such as load,speed")
+    for option, other in others.items():
+        if other is not None and (other in chosen or other in (only or ())):
+            raise InputError(f"column {other!r} is that of --{option}; it is neither chosen nor ignored")
+    return ColumnChoice(only, chosen)
 
 
 def _split_names(names: Sequence[str] | None) -> list[str]:
@@ -65,11 +88,13 @@ def write_json(path: Path | None, figures: Mapping[str, Any]) -> None:
         write_output(path, (json.dumps(figures, indent=2) + "\n").encode())
 
 
-def refuse_overwriting(inputs: Iterable[Path], **outputs: Path | None) -> None:
+def check_outputs(inputs: Iterable[Path], **outputs: Path | None) -> None:
     """Refuse an output that is one of the inputs or another output, so that a mistyped name destroys no data.
 
-    outputs: by the name of the option.
+    One that cannot be written is refused as well, before the work. outputs: by the name of the option.
     """
+    from oddshot.data.files import check_writable
+
     read = {realpath(path) for path in inputs}
     written: dict[str, str] = {}
     for option, path in outputs.items():
@@ -82,6 +107,8 @@ def refuse_overwriting(inputs: Iterable[Path], **outputs: Path | None) -> None:
         if place in written:
             raise InputError(f"{path}: --{written[place]} and --{option} name the same file")
         written[place] = option
+        if path != STANDARD_OUTPUT:
+            check_writable(path)
 
 
 def _is_same_file(path: Path, other: str) -> bool:

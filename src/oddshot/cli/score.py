@@ -17,11 +17,12 @@ from oddshot.cli.options import (
     Kinds,
     Label,
     Quiet,
+    check_outputs,
     column_choice,
-    refuse_overwriting,
     write_json,
 )
-from oddshot.cli.standard_output import STANDARD_OUTPUT, frees_standard_output, output_path, say_written
+from oddshot.cli.standard_output import STANDARD_OUTPUT, frees_standard_output, output_path, say, say_written
+from oddshot.cli.starting import starting_line
 
 if TYPE_CHECKING:
     from oddshot.scoring.distributed import RayScoring
@@ -37,18 +38,21 @@ def score(
             help="CSV, Parquet, ARFF, JSON-lines or Excel files (or patterns) to score; - is standard input."
         ),
     ],
-    support: Annotated[Path, typer.Option(help="The new task's few labelled rows.")],
-    label: Label,
-    out: Annotated[
-        Path, typer.Option(help="Where to write the scores: .csv or .parquet; - is standard output, as CSV.")
+    support: Annotated[
+        Path,
+        typer.Option(help="Table with the few labelled rows of the new task; it may hold unlabelled rows as well."),
     ],
+    label: Label,
+    out: Annotated[Path, typer.Option(help="File for the scores, .csv or .parquet; - is standard output, as CSV.")],
     model: Annotated[
-        Path | None, typer.Option(help="A file that `oddshot train` wrote.", show_default="the model that ships")
+        Path | None, typer.Option(help="File or name of a model.", show_default="the model that ships")
     ] = None,
     anomaly_value: AnomalyValue = None,
     false_positive_rate: Annotated[
         float | None,
-        typer.Option(help="Share of normal rows that may be called anomalies, 0.001 to 0.5.", show_default="0.05"),
+        typer.Option(
+            help="Share of normal rows that may be flagged as anomalies, from 0.001 to 0.5.", show_default="0.05"
+        ),
     ] = None,
     device: Device = "auto",
     engine: EngineName = "local",
@@ -59,12 +63,13 @@ def score(
     quiet: Quiet = False,
     json_file: JsonFile = None,
 ) -> None:
-    """Score the rows of a new task from its few labelled ones.
+    """Score the rows of a new task, given a few labelled rows of it.
 
-    Writes file, row (1 = the first), score (higher = more anomalous), probability (of an anomaly, were both kinds of
-    rows equally frequent) and anomaly (1 or 0), in the input's order. Rows of the support without a label help a method
-    that uses them. Large files are read a chunk at a time. With --engine ray many files are scored at once, by CPUs
-    that can all read them; what is written is the same. Nothing is written unless all rows could be scored.
+    The output has a line for each row, in the order of the input: file, row (the first is 1), score (higher is more
+    anomalous), probability of an anomaly (as if half of all rows were anomalies) and anomaly (1 or 0). Unlabelled rows
+    in the support improve the scores of the model that ships. Large files are read in chunks. With --engine ray, the
+    machines of a cluster score many files at the same time; all of them must be able to read the files. Nothing is
+    written unless all rows could be scored.
 
     \b
     Examples:
@@ -72,36 +77,42 @@ def score(
       oddshot score --model fleet.safetensors --support labelled.csv --label fault new/*.parquet --out scores.parquet
       zcat new.csv.gz | oddshot score --support labelled.csv --label fault - --out - | sort -t, -k3 -g -r | head
     """
-    from oddshot.adapted.task import find_encoding
-    from oddshot.data.tables import find_files, read_support
-    from oddshot.detector import FewShotDetector
-    from oddshot.scoring.streaming import check_output, score_files
-    from oddshot.storage.model_file import load_model
-    from oddshot.training.progress import scoring_bar
-    from oddshot.universal.shipped import load_universal
+    with starting_line(enabled=not quiet):
+        from oddshot.adapted.task import AdaptedTask, find_encoding
+        from oddshot.data.tables import find_files, read_support
+        from oddshot.data.tables.labels import swapped_labels_notice
+        from oddshot.scoring.streaming import check_output, score_files
+        from oddshot.training.progress import scoring_bar
+        from oddshot.universal.names import model_file
+        from oddshot.universal.shipped import find_model
 
     score_on_engine, device = _scoring_engine(engine, address, device)
     paths = find_files(files)
-    refuse_overwriting([*paths, support] if model is None else [*paths, support, model], out=out, json=json_file)
+    inputs = [*paths, support] if model is None else [*paths, support, model_file(model)]
+    check_outputs(inputs, out=out, json=json_file)
     if out != STANDARD_OUTPUT:
         check_output(out)
-    choice = column_choice(ignore, columns, kind)
-    loaded = load_universal(device) if model is None else load_model(model, device)
+    choice = column_choice(ignore, columns, kind, label=label)
+    loaded = find_model(model, device)
     X, y = read_support(support, label=label, anomaly_value=anomaly_value)
     encoding = find_encoding(loaded, X, y, choice, _context(paths[0]) if loaded.encoding is None else ())
-    detector = FewShotDetector(loaded, false_positive_rate, encoding if loaded.encoding is None else None)
-    detector.fit(X, y)
+    task = AdaptedTask.from_table(loaded, X, y, false_positive_rate, encoding if loaded.encoding is None else None)
+    for notice in filter(None, (task.notice, swapped_labels_notice(y))):
+        warnings.warn(notice, stacklevel=1)
     with output_path(out, ".csv") as path, scoring_bar(enabled=not quiet) as on_rows:
-        counts = score_files(detector.task_, paths, path, on_rows, score_on_engine)
+        counts = score_files(task, paths, path, on_rows, score_on_engine)
+    nothing_found = task.nothing_found_notice(counts.rows, counts.anomalies)
+    if nothing_found:
+        warnings.warn(nothing_found, stacklevel=1)
     if not quiet:
-        typer.echo("\n".join(encoding.describe()))
-    typer.echo(f"{counts.rows:,} rows scored, {counts.anomalies:,} anomalies (score above {detector.threshold_:.4g})")
+        say(*encoding.describe())
+    say(f"{counts.rows:,} rows scored, {counts.anomalies:,} anomalies (score above {task.threshold:.4g})")
     say_written(out)
     figures = {
         "rows": counts.rows,
         "anomalies": counts.anomalies,
-        "threshold": detector.threshold_,
-        "familiarity": detector.familiarity_,
+        "threshold": task.threshold,
+        "familiarity": None if task.familiarity is None else task.familiarity.share,
     }
     write_json(json_file, figures)
 

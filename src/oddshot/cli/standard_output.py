@@ -1,4 +1,4 @@
-"""`-` as the name of an output: it goes to standard output, and what the command says goes to stderr."""
+"""What commands print, and `-` as the name of an output: that goes to standard output, and messages to stderr."""
 
 import functools
 import io
@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import BinaryIO, ParamSpec, TextIO
 
 import typer
+
+from oddshot.errors import FileError, file_error, printable
 
 P = ParamSpec("P")
 
@@ -37,6 +39,32 @@ def frees_standard_output(command: Callable[P, None]) -> Callable[P, None]:
             _stdout.reset(token)
 
     return run
+
+
+def say(*lines: object, err: bool = False) -> None:
+    """Print lines; names in them come from files of other people, and cannot steer the terminal."""
+    typer.echo("\n".join(map(printable, lines)), err=err)
+
+
+def prepare_streams() -> None:
+    """Refuse a closed standard output; a closed stderr discards, and a character that it cannot encode is escaped."""
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115  (open until the process ends)
+    if sys.stdout is None:
+        raise FileError("standard output is closed; redirect it to a file, or to /dev/null")
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def finish_standard_output() -> None:
+    """Write what is left in the buffer: an error at the end of the process would be a traceback."""
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        discard(sys.stdout)
+        if not isinstance(error, BrokenPipeError):
+            raise file_error("write", "to standard output", error) from None
 
 
 @contextmanager
@@ -65,14 +93,21 @@ def write_output(out: Path, data: bytes) -> None:
 def say_written(out: Path, more: str = "") -> None:
     """Print which file was written; nothing for `-`."""
     if out != STANDARD_OUTPUT:
-        typer.echo(f"written: {out}{more}")
+        say(f"written: {out}{more}")
 
 
 def _print(file: BinaryIO) -> None:
     """Copy a file to standard output as it is outside of the command."""
-    stream = (_stdout.get() or sys.stdout).buffer
+    stream = _stdout.get() or sys.stdout
     try:
-        shutil.copyfileobj(file, stream)
-        stream.flush()
-    except BrokenPipeError:  # the reader, such as `head`, has seen enough; what is left goes nowhere
-        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        shutil.copyfileobj(file, stream.buffer)
+        stream.buffer.flush()
+    except OSError as error:
+        discard(stream)
+        if not isinstance(error, BrokenPipeError):  # the reader, such as `head`, has seen enough
+            raise file_error("write", "to standard output", error) from None
+
+
+def discard(stream: TextIO) -> None:
+    """What is left in the buffer of a stream, and all that follows, goes nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

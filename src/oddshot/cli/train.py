@@ -19,11 +19,12 @@ from oddshot.cli.options import (
     JsonFile,
     Kinds,
     Label,
+    check_outputs,
     column_choice,
-    refuse_overwriting,
     write_json,
 )
-from oddshot.cli.standard_output import STANDARD_OUTPUT, frees_standard_output
+from oddshot.cli.standard_output import STANDARD_OUTPUT, frees_standard_output, say
+from oddshot.cli.starting import starting_line
 from oddshot.errors import InputError
 
 if TYPE_CHECKING:
@@ -38,45 +39,66 @@ INTERRUPTED = 130  # the exit code of a command that Ctrl-C has ended
 @frees_standard_output
 def train(
     files: Annotated[
-        list[str], typer.Argument(help="CSV, Parquet, ARFF, JSON-lines or Excel files (or patterns), one task a file.")
+        list[str],
+        typer.Argument(help="CSV, Parquet, ARFF, JSON-lines or Excel files (or patterns). Each file is one task."),
     ],
     label: Label,
-    out: Annotated[Path, typer.Option(help="Where to write the model.")],
-    task: Annotated[str | None, typer.Option(help="Column that names the task, where a file holds several.")] = None,
+    out: Annotated[Path, typer.Option(help="File to write the model to.")],
+    task: Annotated[str | None, typer.Option(help="Column that names the task, if a file holds several tasks.")] = None,
     anomaly_value: AnomalyValue = None,
     method: Annotated[
-        str, typer.Option(metavar="auto|METHOD", help="Which method to train; auto: the best of several candidates.")
+        str,
+        typer.Option(
+            metavar="auto|METHOD", help="Method to train; auto compares several candidates and takes the best."
+        ),
     ] = "auto",
     start: Annotated[
-        str, typer.Option("--from", metavar="universal|nothing|FILE", help="Weights to go on from.")
+        str,
+        typer.Option(
+            "--from",
+            metavar="universal|nothing|FILE",
+            help="Weights to start from: the model that ships, random weights, or the file or name of a model.",
+        ),
     ] = "nothing",
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with the training of --out, where Ctrl-C has interrupted it.")
+        bool, typer.Option("--resume", help="Continue the training of --out that Ctrl-C has interrupted.")
     ] = False,
-    members: Annotated[int, typer.Option(min=1, help="Networks whose mean score counts, trained side by side.")] = 1,
+    members: Annotated[
+        int,
+        typer.Option(
+            min=1, help="Size of an ensemble: this many networks are trained together, and their mean score is used."
+        ),
+    ] = 1,
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same model on the same machine.")] = 0,
     device: Device = "auto",
-    epochs: Annotated[int, typer.Option(help="At most so many passes over the tasks.")] = 1000,
-    patience: Annotated[int, typer.Option(help="Stop after so many epochs without a better validation AUC.")] = 50,
-    support_normal: Annotated[int, typer.Option(min=1, help="Labelled normal rows of a simulated task.")] = 5,
-    support_anomaly: Annotated[int, typer.Option(min=0, help="Labelled anomalies of a simulated task.")] = 1,
-    query_normal: Annotated[int, typer.Option(min=1, help="Normal rows that a simulated task is tested on.")] = 25,
-    query_anomaly: Annotated[int, typer.Option(min=1, help="Anomalies that a simulated task is tested on.")] = 5,
+    epochs: Annotated[int, typer.Option(help="Largest number of passes over the tasks.")] = 1000,
+    patience: Annotated[int, typer.Option(help="Stop after this many epochs without a better validation AUC.")] = 50,
+    support_normal: Annotated[
+        int, typer.Option(min=1, help="Normal rows that training adapts to in each simulated task.")
+    ] = 5,
+    support_anomaly: Annotated[
+        int, typer.Option(min=0, help="Anomalies that training adapts to in each simulated task.")
+    ] = 1,
+    query_normal: Annotated[int, typer.Option(min=1, help="Normal rows on which each simulated task is tested.")] = 25,
+    query_anomaly: Annotated[int, typer.Option(min=1, help="Anomalies on which each simulated task is tested.")] = 5,
     units: Annotated[int | None, typer.Option(help="Width of the networks.", show_default="the method's own")] = None,
     ignore: Ignore = None,
     columns: Columns = None,
     kind: Kinds = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Print only which file was written, and notes.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print only notes and which file was written.")] = False,
     verbose: Annotated[bool, typer.Option("--verbose", help="Print a line for every epoch.")] = False,
     json_file: JsonFile = None,
 ) -> None:
-    """Learn from many labelled tasks; the model then adapts to a new one.
+    """Learn from many labelled tasks, so that the model can adapt to new tasks from a few labels.
 
-    By default several candidates are compared on tasks held out, among them the model that ships, and the best one
-    becomes the model: nothing is trained that is not clearly better than what ships.
+    By default, several candidates are compared on held-out tasks, and the best one becomes the model. The model that
+    ships is one of them; it is kept unless another candidate is clearly better.
 
-    Ctrl-C ends the training, writes the best model so far and exits with code 130; the same command with --resume goes
-    on: from these weights, or with the candidates that are missing. A second Ctrl-C writes nothing.
+    Each task needs 30 labelled normal rows (5 to adapt to, 25 to test on) and 6 labelled anomalies (1 and 5). With
+    fewer rows, lower --query-normal and --query-anomaly.
+
+    Ctrl-C ends the training, writes the best model so far and exits with code 130. The same command with --resume
+    continues it. A second Ctrl-C ends at once and writes nothing.
 
     \b
     Examples:
@@ -86,17 +108,20 @@ def train(
 
     On several GPUs or machines: torchrun --nproc-per-node 4 -m oddshot train ... gives the same model.
     """
-    from oddshot.data.episodes.sampling import EpisodeSizes
-    from oddshot.data.files import atomic_path
-    from oddshot.data.tables import find_files, read_tasks
-    from oddshot.methods import find_method
-    from oddshot.storage.model_file import to_bytes
-    from oddshot.training import TrainingConfig
-    from oddshot.training.candidates import AUTO
-    from oddshot.training.interruption import is_interrupted
-    from oddshot.training.meta_training import fit_encoding, meta_train, refuse_settings_of_methods, usable_tasks
+    with starting_line(enabled=not quiet):
+        from oddshot.data.episodes.sampling import EpisodeSizes
+        from oddshot.data.files import atomic_path
+        from oddshot.data.tables import find_files, read_tasks
+        from oddshot.methods import find_method
+        from oddshot.storage.model_file import to_bytes
+        from oddshot.training import TrainingConfig
+        from oddshot.training.candidates import AUTO
+        from oddshot.training.interruption import is_interrupted
+        from oddshot.training.meta_training import fit_encoding, meta_train, refuse_settings_of_methods, usable_tasks
+        from oddshot.training.progress import working_bar
+        from oddshot.universal.names import model_file
 
-    say = _discard if quiet else typer.echo
+    tell = _discard if quiet else say
     with _torchrun_processes(device) as (ranks, device):
         if method != AUTO:
             find_method(method)  # fails before the files are read
@@ -107,15 +132,16 @@ def train(
         if method == AUTO and start_model is None:
             refuse_settings_of_methods(members, hyperparameters)
         paths = find_files(files)
-        choice = column_choice(ignore, columns, kind)
-        refuse_overwriting(paths if start_model is None else [*paths, Path(start)], out=out, json=json_file)
+        choice = column_choice(ignore, columns, kind, label=label, task=task)
+        check_outputs(paths if start_model is None else [*paths, model_file(start)], out=out, json=json_file)
         progress = _progress_mode(quiet, verbose) if ranks.is_first else False
         with atomic_path(out) if ranks.is_first else nullcontext() as temporary:
-            tasks = usable_tasks(read_tasks(paths, label=label, task=task, anomaly_value=anomaly_value), sizes)
+            with working_bar("reading the tables", enabled=progress is True):
+                tasks = usable_tasks(read_tasks(paths, label=label, task=task, anomaly_value=anomaly_value), sizes)
             counts = _counts(tasks)
-            say("{tasks} tasks, {rows:,} rows: {anomalies:,} anomalies, {unlabelled:,} unlabelled".format(**counts))
+            tell("{tasks} tasks, {rows:,} rows: {anomalies:,} anomalies, {unlabelled:,} unlabelled".format(**counts))
             encoding = fit_encoding(tasks, choice)
-            say("\n".join(encoding.describe()))
+            tell(*encoding.describe())
             started = time.perf_counter()
             with catch_interrupt(enabled=ranks.size == 1) as stop:
                 model = meta_train(
@@ -127,16 +153,16 @@ def train(
                     return
                 temporary.write_bytes(to_bytes(model))
     facts = {**model.training, "seconds": round(time.perf_counter() - started, 1)}
-    say("\n".join(_describe_training(facts)))
-    typer.echo(f"written: {out} ({model.n_weights:,} weights)")
+    tell(*_describe_training(facts))
+    say(f"written: {out} ({model.n_weights:,} weights)")
     write_json(json_file, {**counts, **facts})
     if is_interrupted(model):
-        typer.echo(f"interrupted: {out} is the best model so far; the same command with --resume goes on", err=True)
+        say(f"interrupted: {out} is the best model so far; the same command with --resume goes on", err=True)
         raise typer.Exit(INTERRUPTED)
 
 
-def _discard(message: str) -> None:
-    """Print nothing, in place of typer.echo."""
+def _discard(*lines: object) -> None:
+    """Print nothing, in place of say."""
 
 
 def _progress_mode(quiet: bool, verbose: bool) -> "ProgressMode":
@@ -179,12 +205,9 @@ def _describe_training(facts: dict[str, Any]) -> list[str]:
 
 def _load_start(name: str) -> "Model | None":
     """The model that --from names, from which training continues; None for `nothing`."""
-    from oddshot.storage.model_file import load_model
-    from oddshot.universal.shipped import load_universal
+    from oddshot.universal.shipped import find_model
 
-    if name == "nothing":
-        return None
-    return load_universal() if name == "universal" else load_model(name)
+    return None if name == "nothing" else find_model(name)
 
 
 @contextmanager

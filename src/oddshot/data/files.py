@@ -1,5 +1,6 @@
 """Write files atomically: whole or not at all."""
 
+import hashlib
 import os
 import secrets
 import socket
@@ -7,9 +8,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from oddshot.errors import FileError, file_error
+from oddshot.errors import FileError, InputError, file_error, wrong_type
 
 _TEMPORARY_SUFFIX = ".part"
+
+
+def as_path(path: object) -> Path:
+    """The path that a person gave, refused if it is none."""
+    if not isinstance(path, str | os.PathLike) or isinstance(os.fspath(path), bytes):
+        raise wrong_type("path", path, "a str or a Path")
+    if "\0" in os.fspath(path):
+        raise InputError(f"path is {str(path)!r}; the path of a file has no null character")
+    return Path(path)
 
 
 @contextmanager
@@ -21,11 +31,8 @@ def atomic_path(target: str | os.PathLike[str]) -> Iterator[Path]:
     stays as it was.
     """
     given = os.fspath(target)
-    target = Path(os.path.realpath(given))  # a symbolic link is kept: the file that it points to is replaced
-    if target.exists() and not target.is_file():
-        raise FileError(f"cannot write {given}: it is not a regular file")
+    target, temporary = _plan(given)
     _delete_orphans(target)
-    temporary = target.with_name(f"{_temporary_prefix(target)}{os.getpid()}.{secrets.token_hex(4)}{_TEMPORARY_SUFFIX}")
     try:
         open(temporary, "xb").close()  # a missing folder or permission is reported before the block does its work
         yield temporary
@@ -41,10 +48,32 @@ def atomic_path(target: str | os.PathLike[str]) -> Iterator[Path]:
             temporary.unlink()
 
 
+def check_writable(target: str | os.PathLike[str]) -> None:
+    """Refuse a path that cannot be written, before the work of which the result goes there."""
+    _, temporary = _plan(os.fspath(target))
+    try:
+        open(temporary, "xb").close()
+        temporary.unlink()
+    except OSError as error:
+        raise file_error("write", target, error) from error
+
+
 def write_bytes(target: str | os.PathLike[str], data: bytes) -> None:
     """Write a whole file atomically."""
     with atomic_path(target) as temporary:
         temporary.write_bytes(data)
+
+
+def _plan(given: str) -> tuple[Path, Path]:
+    """Return the file to be written, and the path of a temporary file beside it."""
+    try:
+        target = Path(os.path.realpath(given))  # a symbolic link is kept: the file that it points to is replaced
+        if target.exists() and not target.is_file():
+            raise FileError(f"cannot write {given}: it is not a regular file")
+    except OSError as error:  # the folder may not be searched, or the name is too long
+        raise file_error("write", given, error) from error
+    name = f"{_temporary_prefix(target)}{os.getpid()}.{secrets.token_hex(4)}{_TEMPORARY_SUFFIX}"
+    return target, target.with_name(name)
 
 
 def _fsync(path: Path) -> None:
@@ -57,7 +86,9 @@ def _fsync(path: Path) -> None:
 
 
 def _temporary_prefix(target: Path) -> str:
-    return f".{target.name}.{socket.gethostname()}."
+    """The beginning of temporary names for this target on this host: short, where the target's name may be long."""
+    names = f"{target.name}/{socket.gethostname()}"
+    return f".oddshot-{hashlib.sha256(os.fsencode(names)).hexdigest()[:16]}."
 
 
 def _delete_orphans(target: Path) -> None:

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from oddshot.data.label_values import ANOMALY, NORMAL, UNLABELLED
-from oddshot.errors import InputError
+from oddshot.data.label_values import ANOMALY, NORMAL, UNLABELLED, without_gaps
+from oddshot.errors import InputError, require_type
 
 __all__ = ["ANOMALY", "NORMAL", "UNLABELLED", "Task"]
 
@@ -21,7 +21,7 @@ class Task:
     name : str
         The name of the task in messages.
     X : array or table of shape (n, M)
-        An array of numbers, or a pandas, polars or Arrow table whose named columns may be of any kind.
+        An array of numbers, or a pandas, polars or Arrow table or a dict of columns, which may be of any kind.
     y : array-like of shape (n,)
         1 for an anomaly, 0 for a normal row, -1, NaN or None for an unlabelled row, or booleans; stored as int8.
 
@@ -43,15 +43,18 @@ class Task:
     y: NDArray[np.int8] = field(repr=False)
 
     def __post_init__(self) -> None:
-        y = _without_gaps(np.asarray(self.y))
-        if y.ndim != 1 or len(y) != len(self.X):
-            raise InputError(f"task {self.name!r}: {len(self.X)} rows but labels of shape {y.shape}")
+        from oddshot.data.tables.conversion import count_rows
+
+        require_type("name of the task", self.name, str, "text")
+        where = f"task {self.name!r}"
+        n_rows, y = count_rows(self.X, where), _as_array(self.y, where)
+        if y.shape != (n_rows,):
+            raise InputError(f"{where}: {n_rows} rows but labels of shape {y.shape}")
+        y = without_gaps(y)
         is_label = np.isin(y, (NORMAL, ANOMALY, UNLABELLED))
         if not is_label.all():
-            wrong = y[~is_label][0]
-            raise InputError(
-                f"task {self.name!r}: label {wrong!r}; labels are 1 (anomaly), 0 (normal), -1 (unlabelled)"
-            )
+            wrong = y[~is_label].tolist()[0]
+            raise InputError(f"{where}: label {wrong!r}; labels are 1 (anomaly), 0 (normal), -1 (unlabelled)")
         object.__setattr__(self, "y", y.astype(np.int8))
 
     @classmethod
@@ -90,6 +93,7 @@ class Task:
         from oddshot.data.tables.labels import check_anomaly_value, parse_labels
 
         where = f"task {name!r}"
+        require_type("label", label, str, "the name of a column")
         table = as_table(frame, where)
         if label not in table.column_names:
             raise InputError(f"{where}: no column {label!r}; its columns are {', '.join(table.column_names[:20])}")
@@ -98,12 +102,8 @@ class Task:
         return cls(name, table.drop_columns([label]), labels)
 
 
-def _without_gaps(y: NDArray[Any]) -> NDArray[Any]:
-    """Labels with -1 in the place of NaN, None and pandas.NA."""
-    if y.dtype.kind == "f":
-        return np.where(np.isnan(y), UNLABELLED, y)
-    if y.dtype.kind != "O" or y.ndim != 1:
-        return y
-    import pandas as pd
-
-    return np.array([UNLABELLED if missing else cell for cell, missing in zip(y, pd.isna(y), strict=True)])
+def _as_array(y: Any, where: str) -> NDArray[Any]:
+    try:
+        return np.asarray(y)
+    except ValueError:
+        raise InputError(f"{where}: y is not a list of labels, one for each row") from None

@@ -15,12 +15,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 from scipy.special import expit, ndtr, ndtri
 
 from oddshot.decisions.evidence import Evidence
 from oddshot.decisions.held_out import HeldOutScores
-from oddshot.errors import InputError
+from oddshot.errors import InputError, one_line
 
 RATES = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5)
 DEFAULT_RATE = 0.05  # of normal rows that may be called anomalies
@@ -174,10 +173,11 @@ def check_rate(rate: object) -> float | None:
     """A false-positive rate as given by a person, or None for none."""
     if rate is None:
         return None
-    known = isinstance(rate, int | float | np.number) and RATES[0] <= float(rate) <= RATES[-1]
-    if not known:
-        raise InputError(f"false_positive_rate is {rate!r}; it must be a number from {RATES[0]} to {RATES[-1]}")
-    return float(rate)  # type: ignore[arg-type]
+    if not isinstance(rate, int | float | np.integer | np.floating) or not RATES[0] <= rate <= RATES[-1]:
+        shown = one_line(rate)
+        expected = f"a number from {RATES[0]} to {RATES[-1]}, such as 0.01 for 1 %"
+        raise InputError(f"false_positive_rate is {shown}; it must be {expected}")
+    return float(rate)
 
 
 def learn_calibration(episodes: Sequence[HeldOutScores]) -> Calibration:
@@ -240,6 +240,8 @@ def fit_quantile(F: FloatArray, v: FloatArray, level: float, penalty: float = 1e
     F[:, 0] is 1. The loss is smoothed over a hundredth of the spread of v, and the constant then set so that
     the share of v above F c is what it should be. Coefficients are held back by a penalty in units of the spreads.
     """
+    from scipy.optimize import minimize  # here: it takes long to import, and scoring does without
+
     spread = F.std(0)
     used = np.flatnonzero(spread > 1e-9)
     X = F[:, used] / spread[used]
@@ -267,6 +269,8 @@ def fit_log_odds(F: FloatArray, e: FloatArray, y: FloatArray, penalty: float = 1
 
     F[:, 0] is 1. The slopes on e are at least MIN_SLOPE.
     """
+    from scipy.optimize import minimize
+
     X = np.column_stack([F, np.minimum(e, 0), np.maximum(e, 0)])
     spread = np.where(X.std(0) > 1e-9, X.std(0), 1.0)
     X = X / spread

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from oddshot.errors import InputError
+from oddshot.errors import missing_package
 from oddshot.methods.classical import FloatArray, PerTask, RowScorer, labelled
 from oddshot.methods.contract import LabelledRows, Score
 from oddshot.methods.hyperparameters import require_at_least
@@ -84,4 +84,4 @@ def _package(name: str) -> Any:
     try:
         return importlib.import_module(name)
     except ImportError:
-        raise InputError(f"method {name!r} needs the package {name}: pip install 'oddshot[boost]'") from None
+        raise missing_package(f"method {name!r}", name, name) from None

@@ -3,13 +3,13 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from torch import Tensor
 
 from oddshot.model.blending import standardised_log
-from oddshot.model.description import Describer
-from oddshot.model.forest import CompiledLevel, evaluate_compiled
+from oddshot.model.compiled_forest import CompiledLevel, CompiledTrees, compile_trees
 from oddshot.model.neighbours import NeighbourScore
 from oddshot.model.networks import Network
 
@@ -91,7 +91,7 @@ class CompiledNetwork(CompiledScore):
     @property
     def chunk_rows(self) -> int:
         """So many that activations stay in the cache from layer to layer."""
-        return _rows_in_cache(CACHE_NUMBERS, self.widest)
+        return rows_in_cache(CACHE_NUMBERS, self.widest)
 
     def make_buffers(self, n: int) -> list[Tensor]:
         """One buffer for the output of each layer."""
@@ -105,31 +105,6 @@ class CompiledNetwork(CompiledScore):
             x.relu_()
         projected = (x @ self.P).double().sub_(self.offset)
         return projected.square_().sum(-1) if self.is_distance else projected.squeeze(-1)
-
-
-@dataclass(frozen=True)
-class CompiledRelative(CompiledScore):
-    """The score of `relative`: rows are described, then scored by a network applied from the left.
-
-    Descriptions come transposed, [D, n], and Wᵀ x needs no transposition back.
-    """
-
-    describe: Describer
-    network: CompiledNetwork
-
-    @property
-    def chunk_rows(self) -> int:
-        """A description takes some fifty operations: chunks are larger so that the cost of each call does not show."""
-        return _rows_in_cache(2 * CACHE_NUMBERS, self.describe.widest)
-
-    def __call__(self, x: Tensor, buffers: Sequence[Tensor] = ()) -> Tensor:
-        """x: [n, M] -> [n]."""
-        z = self.describe.transposed(x[None, None])[0, 0]
-        for layer in self.network.layers:
-            z = layer.W.T @ z if layer.b is None else torch.addmm(layer.b[:, None], layer.W.T, z)
-            z.relu_()
-        projected = (self.network.P.T @ z).double().sub_(self.network.offset[:, None])
-        return projected.square_().sum(0)
 
 
 @dataclass(frozen=True)
@@ -155,12 +130,15 @@ class CompiledMean(CompiledScore):
 
 
 @dataclass(frozen=True)
-class CompiledDensity(CompiledScore):
-    """A learned score blended with distances to nearest rows; see `density`."""
+class CompiledBlend(CompiledScore):
+    """A learned score, standardised, plus what is added to it; see `blended`. statistics: [2]."""
 
     learned: CompiledScore
     statistics: Tensor
-    neighbours: NeighbourScore
+
+    @abstractmethod
+    def added(self, x: Tensor) -> Tensor:
+        """x: [n, M] -> [n]."""
 
     @property
     def chunk_rows(self) -> int:
@@ -174,32 +152,38 @@ class CompiledDensity(CompiledScore):
 
     def __call__(self, x: Tensor, buffers: Sequence[Tensor] = ()) -> Tensor:
         """x: [n, M] -> [n]."""
-        return standardised_log(self.learned(x).clamp_min(0).sqrt(), self.statistics) + self.neighbours(x)
+        return standardised_log(self.learned(x, buffers).clamp_min(0).sqrt(), self.statistics) + self.added(x)
+
+    def make_buffers(self, n: int) -> list[Tensor]:
+        """Those of the learned score."""
+        return self.learned.make_buffers(n)
 
 
 @dataclass(frozen=True)
-class CompiledForest(CompiledScore):
-    """A learned score blended with the share of anomalies that a forest gives; see `forest`."""
+class CompiledDensity(CompiledBlend):
+    """Blended with distances to nearest rows; see `density`."""
 
-    learned: CompiledScore
+    neighbours: NeighbourScore
+
+    def added(self, x: Tensor) -> Tensor:
+        """x: [n, M] -> [n]."""
+        return self.neighbours(x)
+
+
+@dataclass(frozen=True)
+class CompiledForest(CompiledBlend):
+    """Blended with the share of anomalies that a forest gives; see `forest`."""
+
     levels: Sequence[CompiledLevel]
-    statistics: Tensor
     weight: float
 
-    @property
-    def chunk_rows(self) -> int:
-        """Those of the learned score."""
-        return self.learned.chunk_rows
-
-    @property
-    def runs_in_threads(self) -> bool:
-        """If the learned score does."""
-        return self.learned.runs_in_threads
-
-    def __call__(self, x: Tensor, buffers: Sequence[Tensor] = ()) -> Tensor:
+    def added(self, x: Tensor) -> Tensor:
         """x: [n, M] -> [n]."""
-        score = standardised_log(self.learned(x).clamp_min(0).sqrt(), self.statistics)
-        return score + self.weight * evaluate_compiled(self.levels, x.T.contiguous())
+        return self.weight * self._trees(x.T.contiguous())
+
+    @cached_property
+    def _trees(self) -> CompiledTrees:
+        return compile_trees(self.levels)
 
 
 def scaled_mean(values: Sequence[Tensor], scales: Sequence[float]) -> Tensor:
@@ -227,5 +211,6 @@ def compile_weights(weights: Sequence[Tensor], center: Tensor) -> CompiledNetwor
     return CompiledNetwork(layers, weights[-1].contiguous(), center[0].double())
 
 
-def _rows_in_cache(numbers: int, numbers_per_row: int) -> int:
+def rows_in_cache(numbers: int, numbers_per_row: int) -> int:
+    """How many rows to score at once so that so many numbers stay in the cache."""
     return min(max(numbers // numbers_per_row, MIN_CHUNK_ROWS), MAX_CHUNK_ROWS)

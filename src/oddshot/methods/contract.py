@@ -37,6 +37,11 @@ class ScoredContext(NamedTuple):
     n_anomaly: int
     n_unlabelled: int
 
+    def span_of_normal(self) -> tuple[Tensor, Tensor]:
+        """The mean score of the normal rows, and four standard deviations above it: [R, T] each."""
+        normal = self.scores[..., self.n_anomaly : self.scores.shape[-1] - self.n_unlabelled]
+        return normal.mean(-1), normal.mean(-1) + 4 * normal.std(-1, correction=0)
+
 
 class Score(ABC):
     """The anomaly score of T adapted tasks for R replicas; higher means more anomalous."""

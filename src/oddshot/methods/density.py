@@ -1,6 +1,6 @@
 """The score of `relative` blended with distances to normal-looking rows, for supports without anomalies.
 
-Where no anomaly tells what to look for, a row in a sparse region is suspicious by itself, and k-nearest-neighbour
+If no anomaly is labelled, a row in a sparse region is suspicious by itself, and k-nearest-neighbour
 distances are hard to beat. A fault that occurs often among the unlabelled rows is dense, though: so the rows that the
 learned score finds most anomalous are not taken as neighbours, and the nearest labelled normal row counts beside them.
 """
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from oddshot.methods.blended import BlendedScore
 from oddshot.methods.compiled import CompiledDensity, CompiledScore
 from oddshot.methods.contract import LabelledRows, Score, ScoredContext
 from oddshot.model.blending import log_statistics, standardised_log
@@ -22,44 +23,18 @@ N_TRUSTED_NORMAL = 5  # labelled normal rows, from which on the nearest one coun
 
 
 @dataclass(frozen=True)
-class DensityScore(Score):
-    """s(x) = z(log √a(x)) + Σ w z(log d(x)): a is a learned score, each d the mean distance to some nearest rows.
+class DensityScore(BlendedScore):
+    """s(x) = z(log √a(x)) + Σ w z(log d(x)): each d is the mean distance to some nearest rows."""
 
-    z standardises by the leave-one-out values of the background rows. statistics: [R, T, 2], of √a. context: the rows
-    that the task was adapted with, and their scores.
-    """
-
-    learned: Score
-    statistics: Tensor
     neighbours: NeighbourScore
-    context: ScoredContext
 
-    def __call__(self, x: Tensor) -> Tensor:
-        """x: [R, T, N, M] -> [R, T, N] in float64."""
-        return standardised_log(self.learned(x).clamp_min(0).sqrt(), self.statistics) + self.neighbours(x)
-
-    def project(self, x: Tensor) -> Tensor:
-        """The learned score's."""
-        return self.learned.project(x)
-
-    @property
-    def representation(self) -> Tensor:
-        """The learned score's."""
-        return self.learned.representation
-
-    @property
-    def is_standardised(self) -> bool:
-        """It is, by the rows of each task."""
-        return True
-
-    def scored_context(self) -> ScoredContext:
-        """All rows by leave-one-out."""
-        return self.context
+    def added(self, x: Tensor) -> Tensor:
+        """Σ w z(log d(x)): [R, T, N, M] -> [R, T, N]."""
+        return self.neighbours(x)
 
     def span(self, support: LabelledRows) -> tuple[Tensor, Tensor]:
-        """The mean leave-one-out score of the normal rows, and four standard deviations above it."""
-        normal = self.context.scores[..., : self.context.scores.shape[-1] - self.context.n_unlabelled]
-        return normal.mean(-1), normal.mean(-1) + 4 * normal.std(-1, correction=0)
+        """Of the leave-one-out scores of the normal rows."""
+        return self.context.span_of_normal()
 
     def compiled(self) -> CompiledScore:
         """The learned score compiled, and the reference rows of the only task."""
@@ -83,7 +58,7 @@ def with_density(learned: Score) -> Score:
     statistics = log_statistics(distance)
     scores = torch.stack([standardised_log(distance, statistics), *(own for _, own in found)]).sum(0)
     neighbours = NeighbourScore(spread, [one for one, _ in found])
-    return DensityScore(learned, statistics, neighbours, context._replace(scores=scores))
+    return DensityScore(learned, statistics, context._replace(scores=scores), neighbours)
 
 
 def _unsuspicious(context: ScoredContext) -> Tensor:

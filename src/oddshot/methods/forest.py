@@ -9,53 +9,32 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from oddshot.methods.blended import BlendedScore
 from oddshot.methods.compiled import CompiledForest, CompiledScore
-from oddshot.methods.contract import Score, ScoredContext
+from oddshot.methods.contract import Score
 from oddshot.model.blending import log_statistics, standardised_log
-from oddshot.model.forest import Forest, compile_forest, grow_forest
+from oddshot.model.compiled_forest import compile_forest
+from oddshot.model.forest import Forest, grow_forest
 
 
 @dataclass(frozen=True)
-class ForestScore(Score):
-    """s(x) = z(log √a(x)) + w p(x): a is a learned score, p the share of anomalies that the forest gives.
+class ForestScore(BlendedScore):
+    """s(x) = z(log √a(x)) + w p(x): p is the share of anomalies that the forest gives.
 
-    z standardises by the leave-one-out values of the rows that the task was adapted with. statistics: [R, T, 2], their
-    mean and standard deviation. context: those rows and their scores.
+    Labelled rows of the context have the shares of the trees that they were left out of.
     """
 
-    learned: Score
     forest: Forest
-    statistics: Tensor
     weight: float
-    context: ScoredContext
 
-    def __call__(self, x: Tensor) -> Tensor:
-        """x: [R, T, N, M] -> [R, T, N] in float64."""
-        share = self.forest(x.flatten(0, 1)).view(x.shape[:3])
-        return standardised_log(self.learned(x).clamp_min(0).sqrt(), self.statistics) + self.weight * share
-
-    def project(self, x: Tensor) -> Tensor:
-        """The learned score's."""
-        return self.learned.project(x)
-
-    @property
-    def representation(self) -> Tensor:
-        """The learned score's."""
-        return self.learned.representation
-
-    @property
-    def is_standardised(self) -> bool:
-        """It is, by the rows of each task."""
-        return True
-
-    def scored_context(self) -> ScoredContext:
-        """All rows by leave-one-out; labelled ones by the trees that they were left out of."""
-        return self.context
+    def added(self, x: Tensor) -> Tensor:
+        """w p(x): [R, T, N, M] -> [R, T, N]."""
+        return self.weight * self.forest(x.flatten(0, 1)).view(x.shape[:3])
 
     def compiled(self) -> CompiledScore:
         """The learned score and the trees of the only task compiled."""
         levels = compile_forest(self.forest)
-        return CompiledForest(self.learned.compiled(), levels, self.statistics[0, 0], self.weight)
+        return CompiledForest(self.learned.compiled(), self.statistics[0, 0], levels, self.weight)
 
 
 def with_forest(learned: Score, weight: float) -> Score:
@@ -73,4 +52,4 @@ def with_forest(learned: Score, weight: float) -> Score:
     shares = torch.cat([forest.out_of_fold(anomaly, normal), forest(others)], dim=1)
     weight *= context.n_anomaly
     scores = standardised_log(distance, statistics) + weight * shares.view(distance.shape)
-    return ForestScore(learned, forest, statistics, weight, context._replace(scores=scores))
+    return ForestScore(learned, statistics, context._replace(scores=scores), forest, weight)

@@ -1,5 +1,6 @@
 """All methods by name: those of this package and those that plugins register."""
 
+from difflib import get_close_matches
 from typing import Any
 
 from oddshot.errors import InputError
@@ -11,6 +12,7 @@ from oddshot.methods.eigen import Eigen
 from oddshot.methods.embedding import R2D2, SSVDD, SVDD, DeepSAD, Proto
 from oddshot.methods.gradient import FT, MAML
 from oddshot.methods.relative import Relative
+from oddshot.methods.relative_ablations import RELATIVE_ABLATIONS
 from oddshot.methods.ridge import RidgeNearest
 
 TABLE_1: tuple[type[Method], ...] = (Eigen, SVDD, SSVDD, Proto, R2D2, MAML, FT, OSVM, IF, LOF, LR, KNN, RF)
@@ -18,14 +20,17 @@ ABLATIONS: tuple[type[Method], ...] = (WoNN, WoProj, WoAnomaly)  # Table 2
 # Not in the paper; `bench --methods all` leaves them out. A new method of this package goes here.
 BEYOND: tuple[type[Method], ...] = (Relative, RidgeNearest, CatBoost, XGBoost, DeepSAD)
 
-METHODS: dict[str, type[Method]] = {method.name: method for method in TABLE_1 + ABLATIONS + BEYOND}
+METHODS: dict[str, type[Method]] = {method.name: method for method in TABLE_1 + ABLATIONS + BEYOND + RELATIVE_ABLATIONS}
 BUILT_IN = frozenset(METHODS)
 
 
 def find_method(name: str) -> type[Method]:
     """The method of this name, in any case."""
     if name.lower() not in METHODS:
-        raise InputError(f"no method {name!r}; there are {', '.join(METHODS)}")
+        # Table 1 of the paper calls its method Ours.
+        near = ["eigen"] if name.lower() == "ours" else get_close_matches(name.lower(), METHODS, n=1)
+        hint = f" (did you mean {near[0]!r}?)" if near else ""
+        raise InputError(f"no method {name!r}; there are {', '.join(METHODS)}{hint}")
     return METHODS[name.lower()]
 
 

@@ -11,12 +11,13 @@ from functools import cached_property
 import torch
 from torch import Tensor, nn
 
-from oddshot.methods.compiled import CompiledRelative
+from oddshot.methods.blended import BlendedScore
+from oddshot.methods.compiled_relative import CompiledRelative
 from oddshot.methods.contract import LabelledRows, Method, Score, ScoredContext, minus_smooth_auc
-from oddshot.methods.density import DensityScore, with_density
+from oddshot.methods.density import with_density
 from oddshot.methods.eigen import Eigen, EigenConfig
-from oddshot.methods.forest import ForestScore, with_forest
-from oddshot.methods.hyperparameters import require_at_least
+from oddshot.methods.forest import with_forest
+from oddshot.methods.hyperparameters import require_at_least, require_not_negative
 from oddshot.methods.scores import Distance
 from oddshot.model.curves import N_COLUMN_FEATURES, N_VALUE_FEATURES
 from oddshot.model.description import Describer
@@ -51,7 +52,8 @@ class RelativeConfig(EigenConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require_at_least(self, pair_units=1, column_units=1, heads=1, marks=0, forest_weight=0)
+        require_at_least(self, pair_units=1, column_units=1, heads=1, marks=0)
+        require_not_negative(self, "forest_weight")
 
     @property
     def n_description(self) -> int:
@@ -86,7 +88,9 @@ class RelativeScore(Score):
         return self.distance.representation
 
     def span(self, support: LabelledRows) -> tuple[Tensor, Tensor]:
-        """As for every method, of the rows that others are related to."""
+        """As for every method, of the rows that others are related to; without anomalies by leave-one-out."""
+        if support.anomaly.shape[2] == 0:
+            return self.scored_context().span_of_normal()
         return super().span(_thinned(support))
 
     def scored_context(self) -> ScoredContext:
@@ -99,7 +103,7 @@ class RelativeScore(Score):
         n_unlabelled, rows = context.rows.shape[2] - context.n_labelled, context.rows
         n_normal, n_anomaly = (part.shape[2] for part in self.support)
         if n_normal + n_anomaly > context.n_labelled:
-            places = torch.cat([_spaced(n_anomaly), n_anomaly + _spaced(n_normal)]).to(rows.device)
+            places = torch.cat([_spaced(n_anomaly, rows.device), n_anomaly + _spaced(n_normal, rows.device)])
             labelled = torch.cat([self.support.anomaly, self.support.normal], dim=2)
             of_labelled = self(labelled).index_copy(2, places, scores[..., : context.n_labelled])
             rows = torch.cat([labelled, rows[:, :, context.n_labelled :]], dim=2)
@@ -183,7 +187,7 @@ class Relative(Eigen):
 
     def embed_rows(self, score: Score, x: Tensor) -> Tensor:
         """The same for rows that are described first."""
-        score = score.learned if isinstance(score, ForestScore | DensityScore) else score
+        score = score.learned if isinstance(score, BlendedScore) else score
         assert isinstance(score, RelativeScore)
         return self.embed(score.describe(x), score.representation)
 
@@ -207,14 +211,16 @@ class Relative(Eigen):
         return weights
 
 
-def _spaced(n: int, most: int = MAX_LABELLED) -> Tensor:
-    """At most so many of n places, evenly spaced."""
-    return torch.arange(n) if n <= most else torch.linspace(0, n - 1, most).round().long()
+def _spaced(n: int, device: torch.device, most: int = MAX_LABELLED) -> Tensor:
+    """At most `most` of n places, evenly spaced; made on the device, as a CUDA graph cannot copy to it."""
+    if n <= most:
+        return torch.arange(n, device=device)
+    return torch.linspace(0, n - 1, most, device=device).round().long()
 
 
 def _thinned(support: LabelledRows, most: int = MAX_LABELLED) -> LabelledRows:
-    """At most so many rows of each label."""
-    normal, anomaly = (rows[:, :, _spaced(rows.shape[2], most).to(rows.device)] for rows in support)
+    """At most `most` rows of each label."""
+    normal, anomaly = (rows[:, :, _spaced(rows.shape[2], rows.device, most)] for rows in support)
     return LabelledRows(normal, anomaly)
 
 

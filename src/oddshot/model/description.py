@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -9,6 +10,7 @@ from torch import Tensor
 from oddshot.model.curves import N_KNOTS, AnomalyOffset, ColumnCurves
 from oddshot.model.networks import Network
 from oddshot.model.relations import RowView, TaskContext, signed_log1p
+from oddshot.model.taskwise import taskwise_layer
 
 N_PAIR_ROW_FEATURES = 7  # of the ten features of a pair, those that depend on the row; the others on the labelled row
 MASKED_LOGIT = -1e9  # of padding columns, before the softmax over columns
@@ -31,6 +33,7 @@ class Describer:
     attention: Network
     context: TaskContext
     marks: Tensor | None = None
+    has_all_parts: ClassVar[bool] = True  # no part is replaced by 0, as in ablations
 
     def __call__(self, x: Tensor) -> Tensor:
         """Descriptions of rows. x: [R, T, N, M] -> [R, T, N, D], whatever M is."""
@@ -47,10 +50,16 @@ class Describer:
     def describe_support(self) -> Tensor:
         """Descriptions of the labelled rows by leave-one-out, anomalies first: [R, T, K, D]."""
         context = self.context
+        if not torch.is_grad_enabled():  # then all rows are described sooner or later
+            return self.describe_context()[:, :, : context.n_labelled]
         return self._leave_one_out(context.support_leave_one_out, self._leave_one_out_weights)
 
     def describe_context(self) -> Tensor:
         """Descriptions of all context rows by leave-one-out, anomalies, normal rows, unlabelled rows: [R, T, L, D]."""
+        return self._context_description
+
+    @cached_property
+    def _context_description(self) -> Tensor:
         weights, n_rows = self._leave_one_out_weights, self.context.rows.shape[2]
         if weights.shape[-1] > 1:  # unlabelled rows are related to all anomalies, as normal ones are
             n_more = n_rows - self.context.n_labelled
@@ -65,13 +74,6 @@ class Describer:
         has_anomaly = (others[: context.n_anomaly].sum(0) > 0).to(others.dtype)
         parts = [*self._pairs(view, others), columns, view.standardised_row_features()]
         return torch.cat([*parts, context.task_features(has_anomaly)], dim=2).mT
-
-    @property
-    def widest(self) -> int:
-        """The most numbers that any step holds for one row of many."""
-        (n_rows, M), units = self.context.rows.shape[2:], self.pair.last_weight.shape[-1]
-        n_labelled = self.context.n_labelled
-        return max(N_PAIR_ROW_FEATURES * n_labelled, units * n_labelled, 4 * M, n_rows)
 
     @cached_property
     def curves(self) -> ColumnCurves:
@@ -146,20 +148,28 @@ class Describer:
 
     def _looked_up(self, x: Tensor) -> Tensor:
         """The same for many rows of one task, by the table of all knots. x: [1, 1, N, M]."""
-        N, M = x.shape[2:]
-        # Adjacent numbers are those of a row, as the table is read.
-        position = self.curves.knot_position(x.contiguous().mT)[0, 0].T
-        low = position.to(torch.int32).clamp_max_(N_KNOTS - 2)
-        share = position - low
-        low += N_KNOTS * torch.arange(M, dtype=torch.int32, device=x.device)
-        starts = torch.arange(0, N * M, M, dtype=torch.int32, device=x.device)
-        values, steps = self.tables
-        bag = torch.nn.functional.embedding_bag
-        out = bag(low.view(-1), values, starts, mode="sum")
-        out += bag(low.view(-1), steps, starts, mode="sum", per_sample_weights=share.view(-1))
-        out = out.T[None, None]
+        out = self.look_up(x[0, 0], self.tables[0]).T[None, None]
         C = self.column.last_weight.shape[-1]
         return torch.cat([out[:, :, :-C], _root(out[:, :, -C:])], dim=2)
+
+    def look_up(self, x: Tensor, table: Tensor) -> Tensor:
+        """Sums over the columns, each between two knots. x: [N, M], table: [M · N_KNOTS, D] -> [N, D]."""
+        # Adjacent numbers are those of a row, as the table is read.
+        position = self.curves.knot_position(x.contiguous().mT[None, None])[0, 0].T
+        low = position.to(torch.int32).clamp_max_(N_KNOTS - 2)
+        share = position.sub_(low).unsqueeze(1)
+        firsts, ends = self._knot_places
+        places, weights = low.unsqueeze(1) + firsts, (share + ends).abs_()  # of both knots around a value
+        starts = torch.arange(0, places.numel(), places[0].numel(), dtype=torch.int32, device=x.device)
+        bag = torch.nn.functional.embedding_bag
+        return bag(places.reshape(-1), table, starts, mode="sum", per_sample_weights=weights.reshape(-1))
+
+    @cached_property
+    def _knot_places(self) -> tuple[Tensor, Tensor]:
+        """The first two knots of each column, [2, M], and minus the share at which a knot counts nothing, [2, 1]."""
+        rows = self.context.rows
+        firsts = N_KNOTS * torch.arange(rows.shape[3], dtype=torch.int32, device=rows.device)
+        return torch.stack([firsts, firsts + 1]), rows.new_tensor([[-1.0], [0.0]])
 
     @cached_property
     def tables(self) -> tuple[Tensor, Tensor]:
@@ -212,7 +222,9 @@ def _all_layers(network: Network, x: Tensor, marks: Tensor | None) -> Tensor:
 
 
 def _layer(W: Tensor, x: Tensor, b: Tensor | None = None) -> Tensor:
-    """W: [R, out, in], x: [R, in, ...] -> [R, out, ...]. b: [R, out, 1]."""
-    flat = x.flatten(2)
-    out = torch.bmm(W, flat) if b is None else torch.baddbmm(b, W, flat)
+    """W: [R, out, in], x: [R, in, T, ...] -> [R, out, T, ...]. b: [R, out, 1]."""
+    if x.is_cuda:
+        out = taskwise_layer(W, x.flatten(3), b)
+    else:
+        out = torch.bmm(W, x.flatten(2)) if b is None else torch.baddbmm(b, W, x.flatten(2))
     return out.view(*out.shape[:2], *x.shape[2:])

@@ -2,11 +2,12 @@
 
 import torch
 
-from oddshot.errors import InputError
+from oddshot.errors import InputError, require_type
 
 
 def resolve_device(device: str) -> torch.device:
     """The torch device of this name; `auto` is CUDA if it is available, else the CPU."""
+    require_type("device", device, (str, torch.device), "'cpu', 'cuda' or 'auto'")
     if device == "auto":
         device = "cuda" if torch.cuda.is_available() else "cpu"
     try:

@@ -74,6 +74,8 @@ def mean_distance(x: Tensor, reference: Tensor, k: int, is_itself: Tensor | None
 
 def _distances(x: Tensor, reference: Tensor) -> Tensor:
     """Root mean squared differences by one matrix product: [..., N, M], [..., B, M] -> [..., N, B]."""
+    if x.shape[-1] == 1:  # many rows of one column lie so near that products would leave rounding errors only
+        return (x - reference.mT).abs()
     center = reference.mean(-2, keepdim=True)  # rows far from 0 would cost digits
     x, reference = x - center, reference - center
     squares = x.square().sum(-1).unsqueeze(-1) + reference.square().sum(-1).unsqueeze(-2)

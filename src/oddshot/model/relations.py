@@ -19,6 +19,7 @@ MIN_BANDWIDTH = 1e-3
 MIN_RATIO_DISTANCE = 1e-3  # added to the distance to the nearest anomaly before it divides another distance
 MIN_FEATURE_SPREAD = 0.05
 N_PAIR_FEATURES, N_ROW_FEATURES, N_TASK_FEATURES = 10, 11, 5  # of a pair of rows, of a row (each twice), of a task
+BEYOND_ALL = 1e18  # a distance of which exp(-d) is 0, and finite, so that gradients are
 N_NEIGHBOURS = 10  # background rows whose mean distance is a feature
 
 
@@ -81,6 +82,11 @@ class TaskContext:
         return self.column_mask.sum(-1, keepdim=True).clamp_min(1)
 
     @cached_property
+    def has_single_columns(self) -> bool:
+        """Whether any of the tasks has one column only; on a GPU always true, as a recorded step cannot ask."""
+        return self.rows.is_cuda or bool((self.n_columns == 1).any())
+
+    @cached_property
     def center(self) -> Tensor:
         """The mean of the normal rows: [R, T, M, 1]."""
         return self.normal.mean(2).unsqueeze(-1)
@@ -105,8 +111,8 @@ class TaskContext:
 
     @cached_property
     def identity(self) -> Tensor:
-        """[L, L], 1 where a row meets itself."""
-        return torch.eye(self.rows.shape[2], device=self.rows.device, dtype=self.rows.dtype)
+        """[K, L], 1 where a labelled row meets itself."""
+        return torch.eye(self.n_labelled, self.rows.shape[2], device=self.rows.device, dtype=self.rows.dtype)
 
     @cached_property
     def leave_one_out(self) -> "LeaveOneOutView":
@@ -234,7 +240,16 @@ class RowView(ABC):
         squares = self.lengths[1].square().unsqueeze(2) + self.context.squared_lengths
         distances = torch.add(squares - MIN_SQUARE, self.products[1], alpha=-2)
         # Equal rows have a distance of MIN_SQUARE, not what rounding leaves of the difference of large numbers.
-        return torch.where(distances < ROUNDING_SHARE * squares, MIN_SQUARE, distances)
+        distances = torch.where(distances < ROUNDING_SHARE * squares, MIN_SQUARE, distances)
+        if not self.context.has_single_columns:
+            return distances
+        return torch.where(self.context.n_columns.unsqueeze(-1) == 1, self._single_column_distances(), distances)
+
+    def _single_column_distances(self) -> Tensor:
+        """The same for tasks of one column, of which many rows lie so near that products leave rounding errors only."""
+        mask = self.context.column_mask.unsqueeze(-1)
+        values, padding = (self.x * mask).sum(2, keepdim=True), (self.x * (1 - mask)).square().sum(2, keepdim=True)
+        return (self.context.rows.sum(-1, keepdim=True) - values).square() + padding + MIN_SQUARE
 
     @cached_property
     def support_distances(self) -> Tensor:
@@ -301,10 +316,9 @@ class RowView(ABC):
         Soft minima: −log of the mean of exp(−d/h), and a quarter of the same for 4d.
         """
         rows, bandwidth = slice(self.context.n_anomaly, None), self.context.bandwidth
-        distance = self.squared_distances[:, :, rows].sqrt()
+        distance = self.masked(self.squared_distances[:, :, rows].sqrt(), rows, BEYOND_ALL)
         nearest = self.nearest_background / bandwidth
-        excess = nearest.unsqueeze(2) - distance / bandwidth.unsqueeze(-1)  # never above 0
-        closeness = self.masked(excess, rows, -math.inf).exp()
+        closeness = (nearest.unsqueeze(2) - distance / bandwidth.unsqueeze(-1)).exp()  # never above 1
         soft = []
         for part, power in ((closeness, 1), (closeness.square().square(), 4)):
             mean = part.sum(2).clamp_min(MIN_SQUARE) / _at_least_one(self.count(rows))
@@ -315,7 +329,7 @@ class RowView(ABC):
         """Mean distance to the N_NEIGHBOURS nearest of these context rows: [R, T, ., N] -> [R, T, N]."""
         if distance.shape[2] <= N_NEIGHBOURS:
             return self.mean(distance, rows)
-        return self.masked(distance, rows, math.inf).topk(N_NEIGHBOURS, 2, largest=False, sorted=False).values.mean(2)
+        return distance.topk(N_NEIGHBOURS, 2, largest=False, sorted=False).values.mean(2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -341,11 +355,18 @@ class LeaveOneOutView(RowView):
 
     def count(self, rows: slice) -> Tensor:
         """All but the row itself."""
-        return (1 - self._is_itself(rows)).sum(0)
+        first, end, _ = rows.indices(self.context.rows.shape[2])
+        place = torch.arange(self.x.shape[-1], device=self.x.device)
+        return end - first - ((place >= first) & (place < end)).to(self.x.dtype)
 
     def masked(self, values: Tensor, rows: slice, fill: float) -> Tensor:
         """Only the row itself is masked."""
-        return values.masked_fill(self._is_itself(rows) > 0, fill)
+        first, end, _ = rows.indices(self.context.rows.shape[2])
+        n_masked = min(end, self.x.shape[-1]) - first
+        if n_masked <= 0:
+            return values
+        filling = values.new_full((*values.shape[:2], n_masked), fill)
+        return torch.diagonal_scatter(values, filling, offset=first, dim1=2, dim2=3)
 
     def along_anomaly_direction(self) -> Tensor:
         """For an anomaly, towards the mean of the other ones."""
@@ -355,10 +376,6 @@ class LeaveOneOutView(RowView):
             return shared
         own = (context.other_anomaly_direction * self.centered[..., :n_anomaly]).sum(2)
         return torch.cat([own, shared[..., n_anomaly:]], dim=-1)
-
-    def _is_itself(self, rows: slice) -> Tensor:
-        """[., N], 1 where one of these context rows is the row itself, else 0."""
-        return self.context.identity[rows, : self.x.shape[-1]]
 
 
 def _at_least_one(count: Tensor | int) -> Tensor | int:

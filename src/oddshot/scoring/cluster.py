@@ -4,7 +4,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from oddshot.errors import InputError
+from oddshot.errors import InputError, missing_package
 
 
 def import_ray() -> Any:
@@ -12,19 +12,21 @@ def import_ray() -> Any:
     try:
         return import_module("ray")
     except ImportError:
-        raise InputError("--engine ray needs Ray: pip install 'oddshot[ray]'") from None
+        raise missing_package("--engine ray", "Ray", "'ray[default]'") from None
 
 
-def connect(ray: Any, address: str | None, n_workers: int | None = None) -> None:
+def connect(ray: Any, address: str | None, n_workers: int | None = None) -> bool:
     """Connect to the cluster at this address, unless connected already; without an address, start one here.
 
-    n_workers: the number of CPUs of a cluster that is started here, by default all.
+    n_workers: the number of CPUs of a cluster that is started here, by default all. Returns whether this call has
+    connected: the connection of somebody else is not ours to close.
     """
     if ray.is_initialized():
-        return
+        return False
     settings: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR", "include_dashboard": False}
     if address is None:
-        settings |= {"num_cpus": n_workers}
+        # "local" starts a cluster; without an address Ray would join any that runs, or has run, on this machine.
+        settings |= {"address": "local", "num_cpus": n_workers}
     else:
         # The nodes of the cluster get this version of oddshot, so that all run the same code.
         package = str(Path(__file__).parents[1])
@@ -34,3 +36,4 @@ def connect(ray: Any, address: str | None, n_workers: int | None = None) -> None
     except (ConnectionError, RuntimeError, ValueError, OSError) as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise InputError(f"Ray does not answer at {address or 'this machine'}: {reason}") from error
+    return True

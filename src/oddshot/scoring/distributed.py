@@ -41,7 +41,7 @@ class RayScoring:
     def __call__(self, task: AdaptedTask, files: Sequence[Path]) -> Iterator[FileChunk]:
         """Yield each file's name with each chunk of its scores, in the order of the files."""
         ray = self._ray
-        connect(ray, self._address, self._n_workers)
+        connected_here = connect(ray, self._address, self._n_workers)
         try:
             shared_task, remote_score = ray.put(task), ray.remote(num_cpus=1, max_retries=MAX_RETRIES)(score_file)
             waiting = deque(str(file) for file in files)
@@ -53,7 +53,8 @@ class RayScoring:
                     submitted.append((file, remote_score.remote(shared_task, file)))
                 yield from self._chunks_of(task, *submitted.popleft())
         finally:
-            ray.shutdown()
+            if connected_here:
+                ray.shutdown()
 
     def _chunks_of(self, task: AdaptedTask, file: str, reference: Any) -> Iterator[FileChunk]:
         """Wait for a file's result, repeat its warnings or error here, and yield its chunks."""

@@ -13,11 +13,12 @@ import pyarrow.csv
 import pyarrow.parquet
 from numpy.typing import NDArray
 
-from oddshot.adapted.ranges import RangeMonitor
+from oddshot.adapted.monitor import ScoringMonitor
 from oddshot.adapted.result import SCHEMA as RESULT_SCHEMA
 from oddshot.adapted.task import AdaptedTask
 from oddshot.data.files import atomic_path
 from oddshot.data.tables import stream_table
+from oddshot.data.tables.spreadsheet_text import escape_formulas
 from oddshot.errors import InputError
 
 SCHEMA = pa.schema([("file", pa.string()), ("row", pa.int64()), *RESULT_SCHEMA])
@@ -50,7 +51,7 @@ def score_files(
     rows = anomalies = 0
     with _open_writer(out) as writer:
         for file, part in (score or score_in_process)(task, files):
-            writer.write(part)
+            writer.write(part if out.suffix.lower() == ".parquet" else _without_formulas(part))
             rows += len(part)
             anomalies += int(np.sum(part["anomaly"]))
             if on_rows is not None:
@@ -66,14 +67,12 @@ def score_in_process(task: AdaptedTask, files: Sequence[Path]) -> Iterator[FileC
 
 def score_chunks(task: AdaptedTask, file: str) -> Iterator[NDArray[np.float64]]:
     """Yield the scores of a file's rows in chunks, [n] each."""
-    first, monitor = 1, RangeMonitor(task.ranges)
+    first, monitor = 1, ScoringMonitor(task)
     for chunk in stream_table(file, kinds=task.encoding.stored_kinds):
-        encoded = task.encode(chunk, file, first)
-        monitor.add(encoded)
-        scores = task.score_encoded(encoded)
+        scores = task.score_encoded(monitor.encode(chunk, file, first))
         first += len(scores)
         yield scores
-    if notice := monitor.notice():
+    for notice in monitor.notices():
         warnings.warn(f"{file}: {notice}", stacklevel=2)
 
 
@@ -92,11 +91,20 @@ def _to_table(task: AdaptedTask, scores: NDArray[np.float64], file: str, first: 
     return pa.table([names, row_numbers, *task.decide(scores).to_table().columns], schema=SCHEMA)
 
 
+def _without_formulas(part: pa.Table) -> pa.Table:
+    """Output rows for a file that a spreadsheet may open."""
+    return part.set_column(0, "file", escape_formulas(part["file"]))
+
+
 @contextmanager
 def _open_writer(out: Path) -> Iterator[Any]:
     """An Arrow writer of the format that the file's suffix names; the file appears when the writer is closed."""
     check_output(out)
-    with atomic_path(out) as temporary, _WRITERS[out.suffix.lower()](temporary, SCHEMA) as writer:
+    with (
+        atomic_path(out) as temporary,
+        open(temporary, "wb") as file,  # by its path, Arrow cannot open a file in a folder whose name is not UTF-8
+        _WRITERS[out.suffix.lower()](file, SCHEMA) as writer,
+    ):
         yield writer
 
 

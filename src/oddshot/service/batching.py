@@ -78,7 +78,7 @@ def _score_batch(cached: CachedDetector, batch: Sequence[PendingRows]) -> FloatA
     """Score the rows of all requests of a batch in one call, and update the time per row."""
     rows = batch[0].rows if len(batch) == 1 else np.concatenate([pending.rows for pending in batch])
     started = time.thread_time()  # CPU time of this thread, without waiting for others
-    scores = cached.task.score_encoded(rows)
+    scores = cached.score(rows)
     seconds_per_row = (time.thread_time() - started) / max(len(rows), MIN_ROWS_FOR_TIMING)
     cached.seconds_per_row = (cached.seconds_per_row + seconds_per_row) / 2
     return scores

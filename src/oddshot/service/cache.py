@@ -1,7 +1,6 @@
 """Adapted detectors in memory: an LRU cache with a time to live."""
 
 import time
-import warnings
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -10,17 +9,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from oddshot.adapted.memory import held_bytes
+from oddshot.adapted.monitor import ScoringMonitor
 from oddshot.adapted.task import AdaptedTask
 from oddshot.data.tables.column_names import format_names
+from oddshot.data.tables.labels import swapped_labels_notice
 from oddshot.data.task import ANOMALY, NORMAL, UNLABELLED
 from oddshot.errors import InputError
 from oddshot.service.limits import ServiceLimits
+from oddshot.service.noted_warnings import noted_warnings
 from oddshot.service.rows import RequestRows
 from oddshot.service.support import Support
 from oddshot.storage.model_file import Model
-
-BASE_DETECTOR_BYTES = 1 << 16  # estimated memory of a detector, without its support
-N_SUPPORT_COPIES = 4  # the support as given, encoded, and in the method's tensors
 
 
 @dataclass(eq=False)
@@ -30,7 +30,9 @@ class CachedDetector:
     id: str
     task: AdaptedTask
     summary: dict[str, Any]  # the response to POST /v1/adapt
-    n_bytes: int = 0  # estimated memory
+    n_bytes: int = 0  # of memory, when it was last counted
+    most_rows: int = 0  # that were scored in one call; tables for many rows are made when they are first needed
+    counted_rows: int = 0  # most_rows, when the memory was last counted
     seconds_per_row: float = 1e-4  # running average of the scoring time
     last_used: float = 0.0  # by the clock of the cache
     last_store_update: float = field(default_factory=time.monotonic)  # when the store was told of its last use
@@ -41,13 +43,32 @@ class CachedDetector:
         self.required_columns = frozenset(encoding.kinds)
         self.is_numeric = all(kind == "number" for kind in encoding.kinds.values())
 
-    def encode(self, rows: RequestRows) -> NDArray[np.float32]:
-        """Encode rows: [n, attributes]. Columns are matched by name; unknown ones are refused."""
-        names = rows.names
-        if names != self.columns:
-            self._check_columns(names)
-        matrix = rows.matrix(self.columns) if self.is_numeric and len(names) == len(self.columns) else None
-        return self.task.encode(rows.table() if matrix is None else matrix, "rows")
+    def encode(self, rows: RequestRows) -> tuple[NDArray[np.float32], list[str]]:
+        """Encode rows: [n, attributes], and what is to be said of them.
+
+        Columns are matched by name; unknown ones are refused.
+        """
+        if rows.names != self.columns:
+            self._check_columns(rows.names)
+        matrix = self.matrix(rows)
+        monitor = ScoringMonitor(self.task)
+        return monitor.encode(rows.table() if matrix is None else matrix, "rows"), monitor.notices()
+
+    def matrix(self, rows: RequestRows) -> NDArray[Any] | None:
+        """Rows as numbers, [n, columns], where all columns and cells are finite ones; otherwise None."""
+        has_all = self.is_numeric and len(rows.names) == len(self.columns) and set(rows.names) == set(self.columns)
+        matrix = rows.matrix(self.columns) if has_all else None
+        return None if matrix is None or np.isinf(matrix).any() else matrix  # of a table, infinite cells are missing
+
+    def score(self, rows: NDArray[np.float32]) -> NDArray[np.float64]:
+        """Score encoded rows: [n, attributes] -> [n]."""
+        scores = self.task.score_encoded(rows)
+        self.most_rows = max(self.most_rows, len(rows))
+        return scores
+
+    def count_bytes(self) -> int:
+        """The memory that this detector holds beyond that of the model."""
+        return held_bytes(self.task, self.summary, shared=(self.task.model,))
 
     def _check_columns(self, names: tuple[str, ...]) -> None:
         unknown = [name for name in names if name not in self.columns]
@@ -61,16 +82,15 @@ class CachedDetector:
 
 
 def adapt(model: Model, support: Support, detector_id: str) -> CachedDetector:
-    """Fit a detector to a support. Warnings become notes of the summary, so call it from one thread at a time."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    """Fit a detector to a support. Warnings become notes of the summary."""
+    with noted_warnings() as notes:
         task = AdaptedTask.from_table(
             model, support.table, support.labels, support.false_positive_rate, support.columns
         )
-    notes = [str(warning.message) for warning in caught if issubclass(warning.category, UserWarning)]
-    notes += [task.notice] if task.notice else []
-    n_bytes = BASE_DETECTOR_BYTES + N_SUPPORT_COPIES * support.table.nbytes
-    return CachedDetector(detector_id, task, _summary(task, support, detector_id, notes), n_bytes)
+    notes += [notice for notice in (task.notice, swapped_labels_notice(support.labels)) if notice]
+    cached = CachedDetector(detector_id, task, _summary(task, support, detector_id, notes))
+    cached.n_bytes = cached.count_bytes()
+    return cached
 
 
 class DetectorCache:
@@ -100,6 +120,16 @@ class DetectorCache:
         cached.last_used = now = self._clock()
         self._detectors[cached.id] = cached
         self._n_bytes += cached.n_bytes
+        self._drop_excess(now)
+
+    def recount(self, cached: CachedDetector, n_bytes: int) -> None:
+        """Note the memory that a detector holds now, and drop others if it is too much."""
+        if self._detectors.get(cached.id) is cached:
+            self._n_bytes += n_bytes - cached.n_bytes
+            cached.n_bytes = n_bytes
+            self._drop_excess(self._clock())
+
+    def _drop_excess(self, now: float) -> None:
         while len(self._detectors) > 1:  # the new detector itself stays, however large it is
             oldest = next(iter(self._detectors.values()))
             is_expired = now - oldest.last_used > self._limits.time_to_live_seconds

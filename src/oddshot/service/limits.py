@@ -14,8 +14,10 @@ class ServiceLimits:
     max_columns: int = 1_000
     max_cells: int = 4_000_000  # rows times columns of one request
     max_labelled_rows: int = 500  # of a support: the cost of some methods is quadratic in them
+    max_seconds: float = 10.0  # of one request, after its body has arrived
+    max_pending_adaptations: int = 32  # requests for more are refused
     max_cached_detectors: int = 1_000  # in memory; the least recently used detector is dropped first
-    max_cached_bytes: int = 2**30
+    max_cached_bytes: int = 2**30  # in memory, of each worker
     max_stored_detectors: int = 100_000  # in the SQLite file
     max_stored_bytes: int = 2**34
     time_to_live_seconds: float = 7 * 86_400.0  # of a detector, since its last use

@@ -6,7 +6,7 @@ Every route of routes.py has an entry under "paths" in `openapi_document`; a tes
 from typing import Any
 
 import oddshot
-from oddshot.data.encoding.choice import CHOSEN_KINDS
+from oddshot.data.encoding.choice import CHOSEN_KINDS, INTERVAL
 from oddshot.decisions.calibration import RATES
 from oddshot.service.limits import ServiceLimits
 from oddshot.service.requests import ARROW, JSON
@@ -30,9 +30,10 @@ _RATE: Schema = {
 }
 _KINDS: Schema = {
     "type": "object",
-    "additionalProperties": {"enum": list(CHOSEN_KINDS)},
+    "additionalProperties": {"enum": [kind for kind in CHOSEN_KINDS if kind != INTERVAL]},
     "description": "As what columns are used, by name; those not named are recognised. For a model of any width.",
 }
+_NOTES: Schema = {"type": "array", "items": {"type": "string"}}
 _ID: Schema = {"type": "string", "description": "Of a detector, as /v1/adapt gave it."}
 
 _OPTIONAL_IN_SUPPORT: dict[str, Schema] = {
@@ -96,7 +97,7 @@ def _adapt_operation(limits: ServiceLimits) -> Schema:
             "false_positive_rate": {"type": ["number", "null"]},
             "calibrated": {"type": "boolean"},
             "familiarity": {"type": ["number", "null"]},
-            "notes": {"type": "array", "items": {"type": "string"}},
+            "notes": _NOTES,
         }
     )
     return {
@@ -123,6 +124,11 @@ def _score_operation(limits: ServiceLimits) -> Schema:
             "scores": {"type": "array", "items": {"type": "number"}},
             "probabilities": {"type": ["array", "null"], "items": {"type": "number"}},
             "anomalies": {"type": "array", "items": {"enum": [0, 1]}},
+            "notes": {
+                **_NOTES,
+                "description": "Columns of which most rows lie beyond those of the support, and cells taken as missing."
+                " In Arrow, JSON in the field notes of the schema's metadata.",
+            },
         }
     )
     return {

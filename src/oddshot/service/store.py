@@ -43,10 +43,11 @@ class DetectorStore:
             raise FileError(f"cannot write store {path}: no folder {path.parent}")
         try:
             os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))  # it contains rows of the users
+            self._opened = path.stat()
             self._connection = sqlite3.connect(path, timeout=10, isolation_level=None, check_same_thread=False)
             self._check_format()
             self._create_schema()
-        except (OSError, sqlite3.Error) as error:
+        except (OSError, sqlite3.Error, UnicodeDecodeError) as error:
             raise _opening_error(path, error) from None
 
     def put(self, detector_id: str, model_digest: str, support: Support) -> None:
@@ -54,6 +55,7 @@ class DetectorStore:
 
         The support is on the disk when this returns.
         """
+        self._check_file()
         now = time.time()
         labels, rows = support.labels.tobytes(), to_ipc(_with_kinds(support))
         values = (detector_id, model_digest, support.false_positive_rate, labels, rows, now)
@@ -66,6 +68,7 @@ class DetectorStore:
             if n_excess > 0:
                 oldest = "SELECT id FROM detectors ORDER BY used LIMIT ?"
                 connection.execute(f"DELETE FROM detectors WHERE id IN ({oldest})", (n_excess,))
+        self._check_file()
 
     def get(self, detector_id: str, model_digest: str) -> Support | None:
         """Read the support of a detector; None if it is unknown, of another model, expired or altered on disk."""
@@ -77,6 +80,8 @@ class DetectorStore:
         if record is None:
             return None
         rate, labels, rows = record
+        if not (isinstance(labels, bytes) and isinstance(rows, bytes)):
+            return None
         try:
             support = _read_support(from_ipc(rows, "store"), np.frombuffer(labels, np.int8), rate)
         except OddshotError:
@@ -102,6 +107,15 @@ class DetectorStore:
             for name in ("page_count", "freelist_count", "page_size")
         )
         return (n_pages - n_free) * page_bytes
+
+    def _check_file(self) -> None:
+        """Raise an error if the path no longer leads to the file that is written."""
+        try:
+            is_same = os.path.samestat(self.path.stat(), self._opened)
+        except OSError:
+            is_same = False
+        if not is_same:
+            raise StoreError("its file was deleted or replaced; start the service again")
 
     def _check_format(self) -> None:
         """Refuse a file that is damaged, of another program, or written by a newer version."""
@@ -136,9 +150,10 @@ class DetectorStore:
                 yield self._connection
                 self._connection.execute("COMMIT")
             except BaseException:
-                self._connection.execute("ROLLBACK")
+                if self._connection.in_transaction:  # a full disk has ended it already
+                    self._connection.execute("ROLLBACK")
                 raise
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeDecodeError) as error:  # SQLite quotes damaged names in its messages
             raise StoreError(_first_line(error)) from None
 
 
@@ -159,7 +174,7 @@ def _read_support(table: Any, labels: NDArray[np.int8], rate: float | None) -> S
     return Support(table.replace_schema_metadata(None) if kinds is not None else table, labels, rate, choice)
 
 
-def _opening_error(path: Path, error: OSError | sqlite3.Error) -> OddshotError:
+def _opening_error(path: Path, error: OSError | sqlite3.Error | UnicodeDecodeError) -> OddshotError:
     """The error for a store that cannot be opened, according to its cause."""
     if isinstance(error, OSError):
         return FileError(f"store {path} cannot be used: {error.strerror or _first_line(error)}")

@@ -53,6 +53,8 @@ def make_support(
     if kinds is not None and not isinstance(kinds, dict):
         raise InputError("kinds is not an object with the kinds of some columns by their names")
     choice = ColumnChoice.of(kinds)
+    if choice.intervals:
+        raise InputError(f"column {choice.intervals[0]!r}: the kind interval needs the row before; send the difference")
     choice.check_names(rows.names, "support")
     return Support(rows.table().take(used).combine_chunks(), labels[used], check_rate(rate), choice)
 

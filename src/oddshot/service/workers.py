@@ -17,12 +17,12 @@ import torch
 import uvicorn
 from fastapi import FastAPI
 
+from oddshot.errors import InputError
 from oddshot.service.limits import ServiceLimits
 from oddshot.service.metrics import MetricsFolder
 from oddshot.service.routes import build_service
 from oddshot.service.store import DetectorStore
-from oddshot.storage.model_file import load_model
-from oddshot.universal.shipped import load_universal
+from oddshot.universal.shipped import find_model
 from oddshot.web.address import listen, url_of
 from oddshot.web.logs import LOGGER, log_to_stderr
 from oddshot.web.serving import MAX_SHUTDOWN_SECONDS, make_server, serve
@@ -44,7 +44,12 @@ class WorkerConfig:
         """Prepare this process and build the application. metrics_folder: shared with other workers."""
         torch.set_num_threads(1)  # requests run in parallel, not the operations of one request
         warnings.simplefilter("ignore")  # warnings quote data, which must not reach the log; clients get them as notes
-        model = load_universal() if self.model is None else load_model(self.model)
+        model = find_model(self.model)
+        if model.encoding is not None and model.encoding.intervals:
+            raise InputError(
+                f"column {model.encoding.intervals[0]!r} of the model is the time since the row before; requests have "
+                "no such row, so that the model is not served"
+            )
         store = None if self.store is None else DetectorStore(self.store, self.limits)
         log_to_stderr()
         return build_service(model, self.host, self.token, self.limits, store, metrics_folder)
@@ -102,7 +107,7 @@ def _supervise(
 
 def _run_worker(config: WorkerConfig, listening: socket.socket, worker: int, folder: Path) -> None:
     """Serve in a worker process until it is terminated or its parent has ended."""
-    server = make_server(config.build(MetricsFolder(folder, worker)), fair=True)
+    server = make_server(config.build(MetricsFolder(folder, worker)))
     threading.Thread(target=_stop_after_parent, args=(server,), daemon=True).start()
     for signal_number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(signal_number, signal.SIG_IGN)  # uvicorn raises the signal again after it has stopped

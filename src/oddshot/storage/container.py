@@ -2,16 +2,38 @@
 
 import hashlib
 import json
+import os
 import re
+import stat
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from safetensors.torch import save as serialise_tensors
 from torch import Tensor
 
-from oddshot.errors import ModelFileError
+from oddshot.data.files import as_path
+from oddshot.errors import CapacityError, FileError, ModelFileError, file_error
 
+MAX_FILE_BYTES = 2**32
+_FILES = {  # by the key of their header
+    "oddshot": "a model file; load_model, FewShotDetector and the commands read it",
+    "oddshot-detector": "a detector file, which is adapted to one table; load_detector reads it, commands take a model",
+}
 _DIGEST_PLACEHOLDER = "0" * 64  # stands where the SHA-256 will be while it is computed
+
+
+def read_container(path: str | Path) -> bytes:
+    """The content of a regular file; a device or a pipe might never end."""
+    try:
+        status = os.stat(as_path(path))
+        if not stat.S_ISREG(status.st_mode) and not stat.S_ISDIR(status.st_mode):
+            raise FileError(f"{path}: cannot be read (it is not a regular file)")
+        if status.st_size > MAX_FILE_BYTES:
+            raise CapacityError(f"{path}: {status.st_size:,} bytes; at most {MAX_FILE_BYTES:,} are read")
+        return as_path(path).read_bytes()
+    except OSError as error:
+        raise file_error("read", path, error) from None
 
 
 def to_sealed_bytes(tensors: Mapping[str, Tensor], header: Mapping[str, Any], key: str) -> bytes:
@@ -47,6 +69,15 @@ def read_digest(data: bytes) -> str:
     return str(json.loads(data[8 : 8 + length])["__metadata__"]["sha256"])
 
 
+def has_key(data: bytes, key: str) -> bool:
+    """Whether a file, which may be anything, has a header under this key."""
+    try:
+        _parse(data, key, "")
+    except ModelFileError:
+        return False
+    return True
+
+
 def _with_metadata(data: bytes, metadata: Mapping[str, str]) -> bytes:
     """Serialised tensors with metadata added to their header; safetensors itself writes metadata in random order."""
     length = int.from_bytes(data[:8], "little")
@@ -62,6 +93,8 @@ def _parse(data: bytes, key: str, kind: str) -> tuple[dict[str, Any], str]:
         if not 0 < length <= len(data) - 8:
             raise ValueError("cut short")
         metadata = json.loads(data[8 : 8 + length])["__metadata__"]
+        if key not in metadata and (other := next((name for name in _FILES if name in metadata), None)):
+            raise ModelFileError(f"this is {_FILES[other]}")
         header, digest = json.loads(metadata[key]), metadata["sha256"]
     except (ValueError, KeyError, TypeError, RecursionError):
         raise ModelFileError(f"not an oddshot {kind} file, or one that was cut short") from None

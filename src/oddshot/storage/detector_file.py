@@ -1,5 +1,7 @@
 """The file of a fitted detector: the model and the rows that it was fitted on, from which it is fitted again."""
 
+import math
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +23,7 @@ from oddshot.storage.model_file import Model
 from oddshot.storage.model_file import from_bytes as model_from_bytes
 from oddshot.storage.model_file import to_bytes as model_to_bytes
 
-FORMAT = 2  # format 1 had no encoding
+FORMAT = 3  # format 1 had no encoding, format 2 no threshold
 KEY = "oddshot-detector"
 
 
@@ -32,6 +34,7 @@ class DetectorRecord:
     labelled, unlabelled: Arrow tables with the same columns, or arrays [n, M] and [u, M]. labels: [n] in {0, 1}.
     row_numbers: [n], positions of the labelled rows among the rows given to `fit`. classes: [2], the labels given to
     `fit` that mean normal and anomalous. encoding: of the rows; None if it is the model's own, or to be fitted again.
+    threshold: the score above which rows are anomalies; None for that of the false-positive rate.
     """
 
     model: Model
@@ -42,6 +45,7 @@ class DetectorRecord:
     row_numbers: NDArray[np.int64]
     classes: NDArray[Any]
     encoding: Encoding | None = None
+    threshold: float | None = None
 
 
 def to_bytes(record: DetectorRecord) -> bytes:
@@ -49,6 +53,7 @@ def to_bytes(record: DetectorRecord) -> bytes:
     header = {
         "format": FORMAT,
         "false_positive_rate": record.false_positive_rate,
+        "threshold": record.threshold,
         "named": isinstance(record.labelled, pa.Table),
         "classes": record.classes.tolist(),
         "class_type": record.classes.dtype.str,
@@ -73,16 +78,32 @@ def from_bytes(data: bytes) -> DetectorRecord:
         parts = [from_ipc(_as_bytes(tensors[name]), name) for name in ("labelled", "unlabelled")]
         if not header["named"]:
             parts = [_to_array(part) for part in parts]
-        classes = np.array(header["classes"], np.dtype(header["class_type"]))
+        classes = np.array(header["classes"], _class_type(header["class_type"]))
         labels, row_numbers = tensors["labels"].numpy(), tensors["numbers"].numpy()
         stored = header.get("encoding")  # format 1 has none
         encoding = None if stored is None else Encoding.from_dict(stored)
-        rate = check_rate(header["false_positive_rate"])
+        rate, threshold = check_rate(header["false_positive_rate"]), _check_threshold(header.get("threshold"))
         _check_shapes(labels, row_numbers, classes, len(parts[0]))
-    except (SafetensorError, OddshotError, KeyError, TypeError, ValueError, AttributeError) as error:
-        reason = f"{error} is missing" if isinstance(error, KeyError) else " ".join(str(error).split())[:160]
+    except (SafetensorError, OddshotError, KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        reason = f"{error} is missing" if isinstance(error, KeyError) else " ".join(str(error).split())[:240]
         raise ModelFileError(f"the detector file does not fit together: {reason}") from None
-    return DetectorRecord(model, rate, parts[0], parts[1], labels, row_numbers, classes, encoding)
+    return DetectorRecord(model, rate, parts[0], parts[1], labels, row_numbers, classes, encoding, threshold)
+
+
+def _class_type(name: object) -> np.dtype[Any]:
+    """Raise ValueError if it is no type of numbers or of short text."""
+    if not isinstance(name, str) or not re.fullmatch(r"[<>|=][biufU]\d{1,6}", name):
+        raise ValueError(f"the type of the classes is {str(name)[:40]!r}")
+    return np.dtype(name)
+
+
+def _check_threshold(threshold: object) -> float | None:
+    """Raise ValueError if it is no finite number; None where there is none."""
+    if threshold is None:
+        return None
+    if not isinstance(threshold, float) or not math.isfinite(threshold):
+        raise ValueError(f"the threshold is {str(threshold)[:40]!r}")
+    return threshold
 
 
 def _check_shapes(labels: NDArray[Any], row_numbers: NDArray[Any], classes: NDArray[Any], n_rows: int) -> None:

@@ -2,9 +2,12 @@
 
 import dataclasses
 import math
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from numbers import Real
 from pathlib import Path
+from types import NoneType
 from typing import Any
 
 import torch
@@ -13,26 +16,27 @@ from safetensors.torch import load as parse_tensors
 from torch import Tensor
 
 from oddshot.data.encoding import Encoding
-from oddshot.data.files import write_bytes
+from oddshot.data.files import as_path, write_bytes
 from oddshot.decisions.calibration import Calibration
 from oddshot.decisions.familiarity import Familiarity
-from oddshot.errors import InputError, ModelFileError, OddshotError, file_error
+from oddshot.errors import InputError, ModelFileError, OddshotError, one_line, require_type
 from oddshot.methods import find_method
 from oddshot.methods.contract import Method
 from oddshot.methods.ensemble import Ensemble
 from oddshot.model.device import resolve_device
-from oddshot.storage.container import read_header, to_sealed_bytes
+from oddshot.storage.container import read_container, read_header, to_sealed_bytes
 from oddshot.storage.display import model_facts, to_html, to_line
 
 FORMAT = 2  # format 1 had no calibration
 KEY = "oddshot"
+MAX_WEIGHT = 1e18  # the squares of larger weights would exceed the range of float32
 DEFAULT_THRESHOLD = 0.25  # if none was learned; scores are squared distances, so this is half of the distance
 _HEADER_TYPES: dict[str, type | tuple[type, ...]] = {
     "method": str,
     "config": dict,
     "n_attributes": int,
     "replicas": int,
-    "encoding": (dict, type(None)),
+    "encoding": (dict, NoneType),
     "threshold": float,
     "training": dict,
 }
@@ -80,8 +84,13 @@ class Model:
     familiarity: Familiarity | None = None
 
     def __post_init__(self) -> None:
-        if not math.isfinite(self.threshold):
-            raise InputError(f"the threshold is {self.threshold}; it must be a finite number")
+        require_type("method", self.method, Method, "a Method")
+        require_type("encoding", self.encoding, (Encoding, NoneType), "an Encoding or None")
+        require_type("training", self.training, dict, "a dict")
+        require_type("calibration", self.calibration, (Calibration, NoneType), "a Calibration or None")
+        require_type("familiarity", self.familiarity, (Familiarity, NoneType), "a Familiarity or None")
+        if not (isinstance(self.threshold, Real) and abs(self.threshold) <= sys.float_info.max):
+            raise InputError(f"the threshold is {one_line(self.threshold)}; it must be a finite number")
         if self.method.replicas != 1:
             raise InputError(f"the method has {self.method.replicas} replicas; a model has one")
         if self.encoding is not None and self.method.n_attributes != self.encoding.n_attributes:
@@ -104,8 +113,15 @@ class Model:
             If the file cannot be written.
         CapacityError
             If the disk is full.
+
+        Examples
+        --------
+        >>> import oddshot
+        >>> oddshot.load_universal().save("model.safetensors")  # in the working folder
+        >>> oddshot.load_model("model.safetensors").n_weights
+        168843
         """
-        write_bytes(Path(path), to_bytes(self))
+        write_bytes(as_path(path), to_bytes(self))
 
     def __repr__(self) -> str:
         return to_line(self)
@@ -150,10 +166,7 @@ def load_model(path: str | Path, device: str = "cpu") -> Model:
     >>> model.method.name
     'relative'
     """
-    try:
-        data = Path(path).read_bytes()
-    except OSError as error:
-        raise file_error("read", path, error) from None
+    data = read_container(path)
     try:
         model = from_bytes(data)
     except OddshotError as error:
@@ -229,11 +242,24 @@ def _build_method(header: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> M
     with torch.device("meta"):  # allocates no memory before the shapes are known to match the file
         members = [method_type(header["n_attributes"], config) for _ in range(header["replicas"])]
     method = members[0] if len(members) == 1 else Ensemble(members, _read_scales(header))
-    for name, value in method.state_dict().items():
-        if name in tensors and tensors[name].dtype != value.dtype:
+    _check_weights(method, tensors)
+    method.load_state_dict(tensors, assign=True)
+    return method.eval()
+
+
+def _check_weights(method: Method, tensors: Mapping[str, Tensor]) -> None:
+    """Refuse tensors that are not the weights of the method by name, shape and type, or hold absurd numbers."""
+    expected = method.state_dict()
+    for name in sorted(expected.keys() | tensors.keys()):
+        if name not in expected or name not in tensors or tensors[name].shape != expected[name].shape:
+            raise ValueError(
+                f"{name} is not as {method.name!r} has it in this version of oddshot; train it again, or use the "
+                "version that wrote it"
+            )
+        if tensors[name].dtype != expected[name].dtype:
             raise TypeError(f"{name} holds {tensors[name].dtype} numbers")
     for name, value in tensors.items():
         if not value.isfinite().all():
             raise ValueError(f"{name} holds NaN or infinity")
-    method.load_state_dict(tensors, assign=True)
-    return method.eval()
+        if value.numel() > 0 and value.is_floating_point() and value.abs().max() > MAX_WEIGHT:
+            raise ValueError(f"{name} holds numbers beyond ±{MAX_WEIGHT:g}")

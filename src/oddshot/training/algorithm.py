@@ -24,11 +24,11 @@ class TrainingConfig:
     Parameters
     ----------
     learning_rate : float, default=1e-3
-        Of Adam.
+        Learning rate of Adam.
     batch_size : int, default=256
-        Tasks of one optimisation step.
+        Number of tasks in one optimisation step.
     epochs : int, default=1000
-        Passes over the training tasks, at most.
+        Largest number of passes over the training tasks.
     patience : int, default=50
         Training stops after this many epochs without a better validation AUC.
 
@@ -90,8 +90,8 @@ class History:
 class TrainingData:
     """Training and validation tasks of R replicas, one task set for each, and how episodes are sampled from them.
 
-    n_folds: where it is not 0, the first so many replicas are the folds of a cross-validation; all replicas keep the
-    weights of one epoch, the best one by the mean AUC of the folds. min_validation_episodes: of each replica.
+    n_folds: if it is not 0, the first n_folds replicas are the folds of a cross-validation, and all replicas keep the
+    weights of the epoch with the best mean AUC of the folds. min_validation_episodes: of each replica.
     """
 
     training: Sequence[TaskSet]

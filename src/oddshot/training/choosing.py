@@ -25,7 +25,7 @@ from oddshot.training.interruption import (
 )
 
 FEW_TASKS = 5
-# What is known of differences before any is seen: as much as so many tasks whose differences vary by so much tell.
+# The prior of the differences: as if this many tasks had been seen, whose differences have this standard deviation.
 PRIOR_TASKS, PRIOR_SPREAD = 3, 0.05
 
 FloatArray = NDArray[np.float64]
@@ -34,7 +34,7 @@ FloatArray = NDArray[np.float64]
 def compared_fleet(
     tasks: Sequence[Task], encoding: Encoding, encoded: TaskSet, sizes: EpisodeSizes, n_validation: int, seed: int
 ) -> ComparedFleet:
-    """The fleet with its folds. n_validation: if not 0, the last so many tasks are held out, and none of the others."""
+    """The fleet with its folds. n_validation: if not 0, only the last n_validation tasks are held out."""
     n_tasks = len(encoded)
     n_final = n_tasks - n_validation
     if n_validation:

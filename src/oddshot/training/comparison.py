@@ -1,5 +1,6 @@
 """Episodes of held-out tasks on which candidates are compared, each candidate as it would be used."""
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -98,8 +99,11 @@ def _as_rows(task: Task) -> object:
 def _encode_by_support(X: object, parts: Sequence[IntArray]) -> list[EncodedRows]:
     """Support and query rows, normal and anomalous, by an encoding that is fitted on the support."""
     support = take_rows(X, np.concatenate(parts[:2]))
-    encoding = Encoding.fit([support])
-    rows = np.concatenate([encoding.transform(support), encoding.transform(take_rows(X, np.concatenate(parts[2:])))])
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", ".*left out", UserWarning)  # of a few rows, not of the task
+        encoding = Encoding.fit([support])
+    queries = encoding.transform(take_rows(X, np.concatenate(parts[2:])))
+    rows = np.concatenate([encoding.clip(encoding.transform(support)), queries])
     return np.split(rows, np.cumsum([len(part) for part in parts])[:-1])
 
 

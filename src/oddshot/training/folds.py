@@ -7,14 +7,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oddshot.data.encoding import Encoding
+from oddshot.data.encoding.numeric_arrays import encode_array
 from oddshot.data.encoding.numeric_column import NumericColumn
-from oddshot.data.encoding.scaling import compute_moments, standardise
+from oddshot.data.encoding.scaling import compute_robust_moments
 from oddshot.data.episodes.mixing import IntArray
 from oddshot.data.episodes.sampling import TaskSet
 
 MAX_FOLDS = 5
 MANY_TASKS = 60  # from here on one fold is enough, and the scales of columns hardly depend on the tasks held out
-MANY_TASKS_SHARE, MIN_HELD_OUT = 0.2, 20  # of the tasks, that this fold holds out, and at least so many of them
+MANY_TASKS_SHARE, MIN_HELD_OUT = 0.2, 20  # share of the tasks that this fold holds out, and their least number
 MIN_SHARED_ROWS = 0.1  # of the smaller task's rows, for two tasks to count as related
 MIN_DISTINCT_ROWS = 0.5  # of a task's rows; where more are alike, equal rows of two tasks tell nothing
 
@@ -91,21 +92,24 @@ def _labelled_rows(tasks: TaskSet, task: int) -> IntArray:
 
 
 def scaled_by(tasks: TaskSet, training: IntArray, encoding: Encoding) -> TaskSet:
-    """All tasks with columns of numbers scaled as if the encoding had been fitted on these training tasks only."""
+    """All tasks with columns of numbers encoded as if the encoding had been fitted on these training tasks only."""
     if len(tasks) >= MANY_TASKS or len(training) in (0, len(tasks)):
         return tasks
-    numbers = _number_attributes(encoding)
+    X = tasks.X.copy()
     rows = np.concatenate([_labelled_rows(tasks, task) for task in training])
-    moments = compute_moments([tasks.X[np.ix_(rows, numbers)]])
-    X, scaled = tasks.X.copy(), np.empty((len(tasks.X), len(numbers)), np.float32)
-    standardise(tasks.X[:, numbers].astype(np.float64), moments.mean, moments.scale, scaled)
-    X[:, numbers] = scaled
+    first = 0
+    for encoder in encoding.encoders:
+        attributes = slice(first, first := first + len(encoder.attribute_names))
+        if isinstance(encoder, NumericColumn) and not encoder.constant:
+            numbers = _decoded(encoder, tasks.X[:, attributes])
+            refitted = NumericColumn.from_moments(encoder.name, encoder.kind, compute_robust_moments([numbers[rows]]))
+            X[:, attributes] = encode_array([replace(refitted, missing=encoder.missing)], numbers)
     return replace(tasks, X=X)
 
 
-def _number_attributes(encoding: Encoding) -> IntArray:
-    """The positions of the scaled values of numeric columns among the attributes."""
-    widths = [len(encoder.attribute_names) for encoder in encoding.encoders]
-    first = np.cumsum([0, *widths])[:-1]
-    is_number = [isinstance(encoder, NumericColumn) for encoder in encoding.encoders]
-    return np.asarray(first[np.array(is_number, bool)], dtype=np.int64)
+def _decoded(encoder: NumericColumn, attributes: NDArray[np.float32]) -> NDArray[np.float64]:
+    """The numbers of a column, NaN where missing: [n, 1]."""
+    numbers = attributes[:, :1].astype(np.float64) * encoder.scale + encoder.mean
+    if encoder.missing:
+        numbers[attributes[:, 1] > 0] = np.nan
+    return numbers

@@ -1,4 +1,4 @@
-"""Training that is stopped before its end and goes on later: what the model tells of it, and what is taken from it."""
+"""Training that is interrupted and continued later: what the model file records, and what is read from it."""
 
 import dataclasses
 import hashlib
@@ -47,7 +47,7 @@ def check_resumed_method(model: Model, method: str, members: int = 1) -> None:
 
 
 def resumed_config(model: Model, method: str, members: int, hyperparameters: dict[str, Any]) -> Any:
-    """The configuration of a method whose training goes on as it was; a setting that is another one is refused."""
+    """The configuration of a method whose training is continued; changed settings are refused."""
     check_resumed_method(model, method, members)
     values = dataclasses.asdict(model.method.config)
     for name, value in hyperparameters.items():

@@ -13,7 +13,7 @@ from oddshot.data.encoding import ColumnChoice, Encoding
 from oddshot.data.episodes.sampling import EpisodeSizes, TaskSet
 from oddshot.data.episodes.splits import split_tasks
 from oddshot.data.task import ANOMALY, NORMAL, Task
-from oddshot.errors import InputError
+from oddshot.errors import InputError, require_type, require_whole_number
 from oddshot.methods import find_method
 from oddshot.methods.contract import Method
 from oddshot.methods.ensemble import Ensemble, split_replicas, typical_scores
@@ -21,6 +21,7 @@ from oddshot.methods.relative import RelativeConfig
 from oddshot.model.device import resolve_device
 from oddshot.storage.model_file import Model
 from oddshot.training.algorithm import History, TrainingConfig, TrainingData, train
+from oddshot.training.arguments import check_callbacks, check_seed, check_settings, check_tasks
 from oddshot.training.batches import validation_episodes
 from oddshot.training.candidates import AUTO, CandidateTraining
 from oddshot.training.choosing import choose_model, compared_fleet
@@ -65,7 +66,7 @@ def meta_train(
         all tasks, and the model that ships is returned unless another one is clearly ahead of it.
     start : Model, str or Path, optional
         A model of the same method from which training continues, with its settings: the model, the path of its file,
-        or "universal" for the one that ships. With "auto", its method is trained.
+        or its name, such as "universal" for the one that ships. With "auto", its method is trained.
     members : int, default=1
         Number of members of an ensemble, each trained from its own seed; its score is the mean of theirs. Needs the
         name of a method.
@@ -81,15 +82,16 @@ def meta_train(
         Learning rate, batch size, epochs and patience. With "auto", the last three are limits, within which each
         candidate has its own.
     progress : bool or "epochs", default=True
-        Show a progress bar on a terminal, and elsewhere a line on stderr now and then; "epochs": a line for each epoch.
+        Show a progress bar on a terminal, and otherwise a line on stderr every ten seconds or less often. "epochs"
+        shows a line for each epoch.
     ranks : Ranks, optional
         Processes that all call this function with the same arguments and share the work, from `torchrun_ranks`.
     stop : callable, optional
-        Asked after every epoch and every candidate; once it returns True, training ends, and the best model so far is
-        returned, with `"interrupted": True` in its `training`. Not for several processes.
+        Called after every epoch and every candidate. Once it returns True, training ends, and the best model so far is
+        returned, with `"interrupted": True` in its `training`. Not available with several processes.
     resume : Model, optional
-        A model whose training was ended by `stop`. With the same tasks, sizes, seed and method, training goes on from
-        its weights; with "auto", candidates that were finished are not compared again, and the others from their start.
+        A model whose training was ended by `stop`. With the same tasks, sizes, seed and method, training continues from
+        its weights; with "auto", finished candidates keep their figures, and the others are trained from the start.
     **hyperparameters
         Fields of the method's configuration, such as `units` or `dropout`. They need the name of a method.
 
@@ -117,12 +119,18 @@ def meta_train(
     >>> model.method.name
     'relative'
     """
+    check_settings(sizes=sizes, encoding=encoding, training=training, ranks=ranks, resume=resume)
+    check_callbacks(progress, stop)
+    require_type("method", method, str, "the name of a method, such as 'relative'")
+    require_whole_number("members", members, least=1)
+    tasks, seed = check_tasks(tasks), check_seed(seed)
+    validation = None if validation is None else check_tasks(validation, "validation")
     sizes, training, torch_device = sizes or EpisodeSizes(), training or TrainingConfig(), resolve_device(device)
     if method == AUTO and start is None:
         refuse_settings_of_methods(members, hyperparameters)
         run = CandidateTraining(torch_device, seed, training, progress, ranks, stop, resume)
         return _choose(tasks, validation, encoding, sizes, run)
-    start_model = None if start is None else find_model(start)
+    start_model = None if start is None else find_model(start, name="start")
     method_type = find_method(method if start_model is None or method != AUTO else start_model.method.name)
     if resume is not None:
         config, start_model = resumed_config(resume, method_type.name, members, hyperparameters), resume
@@ -232,8 +240,6 @@ def continued_config(config: Any) -> Any:
 
 def _make_replicas(method: type[Method], n_attributes: int, config: Any, members: int) -> Method:
     """The method with one replica for each member of the ensemble."""
-    if members < 1:
-        raise InputError(f"members is {members}; it must be at least 1")
     replicas = method(n_attributes, config, members)
     if members > 1 and not replicas.is_learned:
         raise InputError(
@@ -259,7 +265,8 @@ def _training_facts(history: History, data: TrainingData, seed: int) -> dict[str
 
 
 def _task_set(tasks: Sequence[Task], encoding: Encoding) -> TaskSet:
-    return TaskSet.from_tasks([(encoding.transform(task.X, where=_describe(task)), task.y) for task in tasks])
+    encoded = [encoding.clip(encoding.transform(task.X, where=_describe(task))) for task in tasks]
+    return TaskSet.from_tasks([(rows, task.y) for rows, task in zip(encoded, tasks, strict=True)])
 
 
 def _describe(task: Task) -> str:

@@ -18,6 +18,7 @@ from rich.progress import (
 )
 from rich.text import Text
 
+from oddshot.errors import printable
 from oddshot.training.algorithm import EpochProgress, TrainingConfig
 
 ProgressMode = bool | Literal["epochs"]  # whether to show it; "epochs": a line for every epoch in place of a bar
@@ -114,7 +115,7 @@ class LogLines:
         due = self._last + max(MIN_LOG_SECONDS, MIN_LOG_SHARE * self._last)
         if self._enabled and (self._all or seconds >= due):
             self._last = seconds
-            self._console.print(Text(make_line(seconds)), soft_wrap=True)
+            self._console.print(Text(printable(make_line(seconds))), soft_wrap=True)
 
 
 class TitledProgress(Progress):
@@ -123,7 +124,7 @@ class TitledProgress(Progress):
     def get_renderables(self) -> Iterator[RenderableType]:
         """The title of each task, and the bars."""
         for task in self.tasks:
-            yield Text(task.description, no_wrap=True, overflow="ellipsis")
+            yield Text(printable(task.description), no_wrap=True, overflow="ellipsis")
         yield from super().get_renderables()
 
 

@@ -22,8 +22,8 @@ def evaluate(method: Method, support: LabelledRows, query: LabelledRows) -> tupl
 class Validator:
     """The mean validation AUC of every replica, [R], on fixed episodes; on CUDA it is a CUDA graph.
 
-    n_folds: where it is not 0, the mean AUC of the first so many replicas stands for all, so that all of them have
-    their best epoch in common.
+    n_folds: if it is not 0, every replica gets the mean AUC of the first n_folds replicas, so that all of them have the
+    same best epoch.
     """
 
     def __init__(self, method: Method, support: LabelledRows, query: LabelledRows, n_folds: int = 0) -> None:

@@ -5,12 +5,10 @@ import dataclasses
 from functools import cache
 from pathlib import Path
 
-from oddshot.errors import InputError
+from oddshot.errors import require_type
 from oddshot.model.device import resolve_device
 from oddshot.storage.model_file import Model, load_model
-
-UNIVERSAL = "universal"  # the name of the model that ships
-UNIVERSAL_MODEL_FILE = Path(__file__).with_name("universal.safetensors")
+from oddshot.universal.names import UNIVERSAL, UNIVERSAL_MODEL_FILE, model_file
 
 
 def load_universal(device: str = "cpu") -> Model:
@@ -47,14 +45,17 @@ def load_universal(device: str = "cpu") -> Model:
     return dataclasses.replace(model, method=copy.deepcopy(model.method).to(torch_device))
 
 
-def find_model(model: Model | str | Path | None, device: str = "cpu") -> Model:
-    """A model as it is, or the one that is meant: by its path, by the name "universal", or by None, which ships too."""
+def find_model(model: Model | str | Path | None, device: str = "cpu", name: str = "model") -> Model:
+    """A model as it is, or the one that is meant: by its path, by its name, or by None for the one that ships.
+
+    name: of the argument in messages.
+    """
     if isinstance(model, Model):
         return model
-    if model is not None and not isinstance(model, str | Path):
-        kind = type(model).__name__
-        raise InputError(f"model is of type {kind!r}; expected a Model, the path of its file, or {UNIVERSAL!r}")
-    return load_universal(device) if model is None or model == UNIVERSAL else load_model(model, device)
+    if model is None or str(model) == UNIVERSAL:
+        return load_universal(device)
+    require_type(name, model, (str, Path), f"a Model, the path of its file, or {UNIVERSAL!r}")
+    return load_model(model_file(model), device)
 
 
 @cache

@@ -1,5 +1,6 @@
 """Addresses to listen on, and the check that a public one is protected by a token."""
 
+import errno
 import ipaddress
 import re
 import socket
@@ -40,7 +41,9 @@ def listen(host: str, port: int) -> socket.socket:
         server.listen(MAX_PENDING_CONNECTIONS)
     except OSError as error:
         server.close()
-        raise InputError(f"cannot listen on {host} port {port}: {(error.strerror or str(error)).lower()}") from None
+        reason = (error.strerror or str(error)).lower()
+        hint = "; choose another --port, or 0 for any free one" if error.errno == errno.EADDRINUSE else ""
+        raise InputError(f"cannot listen on {host} port {port}: {reason}{hint}") from None
     return server
 
 

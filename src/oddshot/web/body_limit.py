@@ -26,7 +26,12 @@ class BodyLimit:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        announced = next((value for name, value in scope["headers"] if name == b"content-length"), b"0")
+        headers = dict(scope["headers"])
+        if b"content-length" in headers and b"transfer-encoding" in headers:  # a proxy may believe the other one
+            message = "Content-Length and Transfer-Encoding together; expected one of them"
+            await error_response(400, message, {"connection": "close"})(scope, receive, send)
+            return
+        announced = headers.get(b"content-length", b"0")
         if announced.isdigit() and int(announced) > self.max_bytes:
             await _drain(receive)
             await error_response(413, self._too_large(), {"connection": "close"})(scope, receive, send)

@@ -13,6 +13,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from oddshot.web.responses import error_response
 
+REPEAT_SECONDS = 10.0
+MAX_KINDS_OF_RECORDS = 1_000
+
 LOGGER = logging.getLogger("oddshot.web")
 RequestObserver = Callable[[str, int, float], None]
 """Called after each request with the path pattern of the route, the status and the seconds taken."""
@@ -41,10 +44,37 @@ class JsonFormatter(logging.Formatter):
         return json.dumps(line)
 
 
+class RepeatLimit(logging.Filter):
+    """Passes a warning or an error on once in REPEAT_SECONDS; the next one of its kind says how many were left out."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
+        self._clock = clock
+        self._last: dict[tuple[object, ...], tuple[float, int]] = {}  # when it was passed on, and how many were not
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Return whether the record is written."""
+        if record.levelno < logging.WARNING:
+            return True
+        kind = (record.name, record.msg, record.exc_info[0] if record.exc_info else None)
+        now = self._clock()
+        passed, n_left_out = self._last.get(kind, (-REPEAT_SECONDS, 0))
+        if now - passed < REPEAT_SECONDS:
+            self._last[kind] = (passed, n_left_out + 1)
+            return False
+        if len(self._last) >= MAX_KINDS_OF_RECORDS:
+            self._last.clear()
+        self._last[kind] = (now, 0)
+        if n_left_out:
+            record.__dict__["fields"] = {**record.__dict__.get("fields", {}), "left_out": n_left_out}
+        return True
+
+
 def log_to_stderr(level: int = logging.INFO) -> None:
     """Send the logs of this process to stderr as JSON lines; those of libraries from warnings upwards."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonFormatter())
+    handler.addFilter(RepeatLimit())
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
     LOGGER.setLevel(level)
 

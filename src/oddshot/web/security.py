@@ -86,7 +86,8 @@ class AccessGuard:
         authorization = headers.get("authorization", "").encode("latin-1", "replace")
         if hmac.compare_digest(authorization, self.expected_authorization):
             return None
-        return error_response(401, "a token is needed: Authorization: Bearer TOKEN", {"www-authenticate": "Bearer"})
+        message = "the token is missing or wrong; send the header Authorization: Bearer TOKEN"
+        return error_response(401, message, {"www-authenticate": "Bearer"})
 
 
 def _host_name(host_header: str) -> str | None:

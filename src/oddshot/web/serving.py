@@ -12,6 +12,7 @@ from fastapi import FastAPI
 import oddshot
 from oddshot.web.address import MAX_PENDING_CONNECTIONS, listen, url_of
 from oddshot.web.body_limit import BodyLimit
+from oddshot.web.connections import GuardedConnection
 from oddshot.web.logs import RequestLog, RequestObserver
 from oddshot.web.responses import JsonResponse, add_error_handlers
 from oddshot.web.security import API_POLICY, AccessGuard, AccessRules, SecurityHeaders
@@ -56,6 +57,7 @@ def build_app(
 class FairServer(uvicorn.Server):
     """Accepts one connection at a time, so that processes that share a socket get equally many.
 
+    When no more files can be opened, it also tries only once a second instead of once for every pending connection.
     asyncio accepts up to `backlog` connections at once. The server is therefore configured with a backlog of 1, and
     the backlog of the sockets is raised again after the start.
     """
@@ -67,20 +69,20 @@ class FairServer(uvicorn.Server):
             listening.listen(MAX_PENDING_CONNECTIONS)
 
 
-def make_server(app: FastAPI, fair: bool = False) -> uvicorn.Server:
-    """A server for `run(sockets=[...])` in any thread. fair: it shares its sockets with other processes."""
+def make_server(app: FastAPI) -> uvicorn.Server:
+    """A server for `run(sockets=[...])` in any thread; other processes may share its sockets."""
     config = uvicorn.Config(
         app,
         log_config=None,
         access_log=False,
         server_header=False,
-        http="h11",  # limits the length of headers; the faster httptools does not
+        http=GuardedConnection,  # h11 limits the length of headers; the faster httptools does not
         loop="asyncio",
         ws="none",
         timeout_graceful_shutdown=MAX_SHUTDOWN_SECONDS,
-        backlog=1 if fair else MAX_PENDING_CONNECTIONS,
+        backlog=1,
     )
-    return FairServer(config) if fair else uvicorn.Server(config)
+    return FairServer(config)
 
 
 def serve(app: FastAPI, host: str, port: int, on_ready: Callable[[str], None]) -> None:

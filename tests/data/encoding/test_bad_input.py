@@ -1,12 +1,13 @@
 import datetime
 import math
+import re
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from oddshot.data.encoding import Encoding
+from oddshot.data.encoding import ColumnChoice, Encoding
 from oddshot.errors import InputError
 from tests.data.encoding.references import KNOWN, Cells
 
@@ -15,9 +16,7 @@ from tests.data.encoding.references import KNOWN, Cells
     ("change", "message"),
     [
         ({"temp": ["1", "abc"]}, "m1.csv: row 2, column 'temp': 'abc' is not a number"),
-        ({"temp": [1.0, math.inf]}, "m1.csv: row 2, column 'temp': inf is too large; expected a number within ±1e18"),
         ({"temp": [-2e18, 1.0]}, "m1.csv: row 1, column 'temp': -2e+18 is too large; expected a number within ±1e18"),
-        ({"temp": ["1", "-inf"]}, "m1.csv: row 2, column 'temp': -inf is too large; expected a number within ±1e18"),
         ({"temp": [1, 2**62]}, "m1.csv: row 2, column 'temp': 4.6116860184273"),
         (
             {"temp": [datetime.date(2024, 1, 31)] * 2},
@@ -40,18 +39,52 @@ def test_bad_cells(change: dict[str, Cells], message: str) -> None:
 
 
 def test_bad_cells_in_training() -> None:
-    with pytest.raises(InputError, match="m2: row 3, column 'a': inf is too large"):
-        Encoding.fit([{"a": [1.0], "b": ["x"]}, {"a": [1.0, 2.0, math.inf], "b": ["x"] * 3}], where=["m1", "m2"])
+    with pytest.raises(InputError, match="m2: row 3, column 'a': 1e\\+19 is too large"):
+        Encoding.fit([{"a": [1.0], "b": ["x"]}, {"a": [1.0, 2.0, 1e19], "b": ["x"] * 3}], where=["m1", "m2"])
     with pytest.raises(InputError, match="table 2: row 1, column 'x1': -1e\\+19 is too large"):
         Encoding.fit([np.zeros((1, 2)), np.array([[0, -1e19]])])
+
+
+@pytest.mark.parametrize("temp", [[1.0, math.inf, -math.inf], ["1", "inf", "-inf"]])
+def test_infinite_cells_are_missing_with_a_warning(temp: Cells) -> None:
+    notice = "m1.csv: row 2, column 'temp': inf is infinite and taken as missing (and 1 more)"
+    with pytest.warns(UserWarning, match=f"^{re.escape(notice)}$"):
+        encoding = Encoding.fit([{"temp": temp, "b": ["x", "y", "x"]}], ["m1.csv"])
+    with pytest.warns(UserWarning, match=f"^{re.escape(notice)}$"):
+        encoded = encoding.transform({"temp": temp, "b": ["x", "y", "x"]}, "m1.csv")
+    np.testing.assert_array_equal(
+        encoded, encoding.transform({"temp": [1.0, math.nan, math.nan], "b": ["x", "y", "x"]})
+    )
+
+
+def test_infinite_cells_alone_are_no_values() -> None:
+    with pytest.warns(UserWarning, match="taken as missing"):
+        encoding = Encoding.fit([{"a": [math.inf, -math.inf, math.inf], "b": [1.0, 2.0, 5.0]}])
+    assert encoding.dropped == {"a": "all values missing"}
+
+
+def test_infinite_cells_of_arrays_are_refused_whatever_the_choice_of_columns() -> None:
+    X = np.array([[1.0, 2.0], [3.0, np.inf]])
+    for choice in (None, ColumnChoice.of({"x0": "category"})):
+        with pytest.raises(InputError, match="table 1: row 2, column 'x1': inf is too large"):
+            Encoding.fit([X], choice=choice)
+        with pytest.raises(InputError, match="table: row 2, column 'x1': inf is too large"):
+            Encoding.fit([np.eye(2)], choice=choice).transform(X)
+
+
+def test_rows_may_have_numbers_of_their_own() -> None:
+    with pytest.raises(InputError, match=r"^support: row 8, column 'a': 1e\+19"):
+        Encoding.fit([{"a": [1.0, 1e19, 2.0]}], ["support"], row_numbers=[np.array([3, 8, 9])])
+    with pytest.raises(InputError, match=r"^support: row 8, column 'a': 'x'"):
+        Encoding.fit([{"a": [1.0, 3.0]}]).transform({"a": ["1", "x"]}, "support", np.array([3, 8]))
 
 
 def test_rows_are_counted_from_first_row() -> None:
     encoding = Encoding.fit([KNOWN])
     with pytest.raises(InputError, match="row 101, column 'temp': 'abc'"):
-        encoding.transform(KNOWN | {"temp": ["1", "abc"]}, first_row=100)
+        encoding.transform(KNOWN | {"temp": ["1", "abc"]}, row_numbers=100)
     with pytest.raises(InputError, match="X: row 102, column 'x1': inf is too large"):
-        Encoding.fit([np.eye(2)]).transform(np.array([[1, 2], [3, 4], [5, np.inf]]), where="X", first_row=100)
+        Encoding.fit([np.eye(2)]).transform(np.array([[1, 2], [3, 4], [5, np.inf]]), where="X", row_numbers=100)
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,15 @@
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 from oddshot.data.encoding import ColumnChoice, Encoding
+from oddshot.data.encoding.description import describe_table
 from oddshot.data.encoding.running import RUNNING_NUMBER, UNIQUE_KEY, epoch_order, runs_with_rows, why_left_out
+from oddshot.data.tables import as_table
 from oddshot.errors import InputError
 
 ROWS = np.arange(100.0)
@@ -35,6 +41,7 @@ RNG = np.random.default_rng(0)
         ("id", [np.array([1.0, 1, 2, 2] * 10)], None),
         ("x", [ROWS, ROWS], RUNNING_NUMBER),  # each task counts its rows
         ("x", [np.array([40.0, 7, 3, 90, 12, 8]), 100 + ROWS], RUNNING_NUMBER),  # labelled rows in any order
+        ("x", [ROWS[:9] ** 2, ROWS[9:10] ** 2, ROWS[:10] ** 2], RUNNING_NUMBER),  # long together only
         ("x", [np.where(ROWS % 2, np.nan, ROWS)], None),
         ("x", [np.array([np.nan])], None),
     ],
@@ -64,12 +71,35 @@ def table() -> pd.DataFrame:
 
 
 def test_keys_are_left_out_of_named_tables_only() -> None:
-    with pytest.warns(UserWarning, match=r"table 1: left out 'id': a number that runs with the rows \(--kind NAME"):
+    with pytest.warns(
+        UserWarning, match=r"table 1: left out 'id': a number that runs with the rows \(the kind number keeps"
+    ):
         encoding = Encoding.fit([table()])
     assert encoding.kinds == {"x": "number", "when": "date"}
     assert encoding.attribute_names == ("x", "when weekday sin", "when weekday cos")
     array = Encoding.fit([table()[["id", "x"]].to_numpy()])
     assert array.kinds == {"x0": "number", "x1": "number"}
+
+
+@pytest.mark.parametrize("first", [10**19, 4 * 10**18])
+@pytest.mark.parametrize("make", [list, lambda ids: list(map(str, ids)), lambda ids: np.array(ids, np.uint64)])
+def test_numbers_of_many_digits_are_identifiers(first: int, make: Callable[[list[int]], Any]) -> None:
+    ids = [first + 7 * i**2 % 1001 for i in range(30)]
+    columns = {"customer": make(ids), "x": np.random.default_rng(0).normal(size=30)}
+    with pytest.warns(
+        UserWarning, match=r"table 1: left out 'customer': numbers of 19 digits and more \(an identifier\)$"
+    ):
+        encoding = Encoding.fit([columns])
+    assert encoding.kinds == {"x": "number"}
+    with pytest.raises(InputError, match=r"row 1, column 'customer': .* is too large"):
+        Encoding.fit([columns], choice=ColumnChoice.of({"customer": "number"}))
+    with pytest.raises(InputError, match=r"no column is of use \('customer': numbers of 19 digits"):
+        Encoding.fit([{"customer": columns["customer"]}])
+
+
+def test_a_single_number_of_many_digits_is_no_identifier() -> None:
+    with pytest.raises(InputError, match=r"row 3, column 'load': 1e\+19 is too large"):
+        Encoding.fit([{"load": [1.0, 2.0, 1e19, 3.0]}])
 
 
 def test_a_person_decides() -> None:
@@ -94,7 +124,7 @@ def test_a_key_is_better_than_nothing() -> None:
     [
         ("id", "columns: expected a list of names, or a dict from names to kinds"),
         ([1], "columns: expected a list of names, each of them text"),
-        ({"id": "key"}, "column 'id': kind 'key'; kinds are number, boolean, category, date, text, ignore"),
+        ({"id": "key"}, "column 'id': kind 'key'; kinds are number, boolean, category, date, interval, text, ignore"),
     ],
 )
 def test_what_is_no_choice(columns: object, message: str) -> None:
@@ -109,7 +139,7 @@ def test_unknown_names_are_refused() -> None:
 
 
 def test_a_choice_survives_json() -> None:
-    for choice in (ColumnChoice(), ColumnChoice(("a",), {"b": "date"})):
+    for choice in (ColumnChoice(), ColumnChoice(("a", "b"), {"b": "date"})):
         assert ColumnChoice.from_dict(choice.to_dict()) == choice
     for data in (None, {}, {"only": "a", "kinds": {}}, {"only": None, "kinds": []}, {"only": None, "kinds": {"a": 1}}):
         with pytest.raises(InputError):
@@ -144,3 +174,35 @@ def test_a_few_cells_of_text_among_numbers_are_missing() -> None:
     with pytest.warns(UserWarning, match=r"new: row 12, column 'n': 'off' is not a number .* missing \(and 1 more\)"):
         rows = encoding.transform({"n": ["1.5", "off", "x"]}, "new", 11)
     np.testing.assert_array_equal(rows[1:], [[0, 1], [0, 1]])
+
+
+@pytest.mark.parametrize("numbers", [[45321.5, 45322.25], [20240131, 20240201], [-3.5, 4.0], [1.7e9, 1.7e12]])
+@pytest.mark.parametrize("make", [float, str])
+def test_numbers_that_are_no_dates_are_refused_in_one_line(numbers: list[float], make: Callable[[float], Any]) -> None:
+    with pytest.raises(InputError, match=r"^table 1: column 'n': numbers from .* are neither seconds nor milliseconds"):
+        Encoding.fit([{"n": list(map(make, numbers))}], choice=ColumnChoice.of({"n": "date"}))
+
+
+def test_seconds_since_midnight_and_since_1970_are_dates() -> None:
+    for numbers in ([0, 3600, 86_399], [1.7e9, 1.7e9 + 3 * 86_400], [1.7e12, 1.7e12 + 3e8 + 1]):
+        encoding = Encoding.fit([{"n": numbers * 10}], choice=ColumnChoice.of({"n": "date"}))
+        assert encoding.kinds == {"n": "date"}
+
+
+def test_times_of_day_are_described_without_a_date() -> None:
+    times = {
+        "s": pa.array(range(0, 86_400, 1800), pa.time32("s")),
+        "us": pa.array(range(0, 86_400_000_000, 1_800_000_000), pa.time64("us")),
+        "text": [f"{hour:02}:{minute:02}:00" for hour in range(24) for minute in (0, 30)],
+    }
+    encoding = Encoding.fit([times])
+    notes = {column.name: column.note for column in describe_table(as_table(times), encoding)}
+    assert notes == dict.fromkeys(times, "00:00:00 to 23:30:00 (hour)")
+
+
+def test_a_kind_needs_a_column_that_is_used() -> None:
+    with pytest.raises(InputError, match="column 'b' has the kind number, but is not among the columns to use"):
+        ColumnChoice(("a",), {"b": "number"})
+    with pytest.raises(InputError, match="column 'a' is both among the columns to use and ignored"):
+        ColumnChoice(("a",), {"a": "ignore"})
+    assert ColumnChoice(("a",), {"b": "ignore"}).reason_to_drop("b") == "ignored as asked"

@@ -1,4 +1,5 @@
 import errno
+import gzip
 import io
 import struct
 import tarfile
@@ -161,3 +162,29 @@ def test_a_target_that_cannot_be_written_is_a_file_error(packed, tmp_path):
     (tmp_path / "file").write_text("not a folder")
     with pytest.raises(FileError, match=r"archive\..*: cannot be unpacked: File exists"):
         unpack_files(packed({"a": b"A"}), tmp_path / "file", ["a"])
+
+
+@pytest.mark.parametrize("kind", [tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK])
+def test_long_headers_are_not_read(tmp_path, kind):
+    header = tarfile.TarInfo("long")
+    header.type, header.size = kind, 2**28
+    archive = tmp_path / "archive.tar.gz"
+    archive.write_bytes(gzip.compress(header.tobuf() + bytes(2**20)))
+    with pytest.raises(ArchiveError, match=r"\(a header of 268435456 bytes; at most 65536 are read\)"):
+        unpack_files(archive, tmp_path / "out", ["good"])
+    assert nothing_written(tmp_path / "out")
+
+
+def test_names_of_any_usual_length_are_read(tmp_path):
+    archive = tmp_path / "archive.tar.gz"
+    archive.write_bytes(tar_gz({f"{'folder/' * 100}a": b"A"}))
+    assert unpack_files(archive, tmp_path / "out", ["a"]) == ["a"]
+
+
+def test_very_many_members_are_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(archives, "MAX_TAR_MEMBERS", 3)
+    archive = tmp_path / "archive.tar.gz"
+    archive.write_bytes(tar_gz(dict.fromkeys("abcd", b"")))
+    with pytest.raises(ArchiveSizeError, match="holds more than 3 files; refused"):
+        unpack_files(archive, tmp_path / "out", ["a"])
+    assert nothing_written(tmp_path / "out")

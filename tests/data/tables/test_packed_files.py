@@ -59,9 +59,11 @@ def test_json_lines(write: Write) -> None:
             read_table(write("b.ndjson", content))
 
 
-def test_excel_files_need_an_extra(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_excel_files_need_openpyxl(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "openpyxl", None)
-    with pytest.raises(InputError, match=r"a\.xlsx: Excel files need openpyxl: pip install 'oddshot\[xlsx\]'"):
+    with pytest.raises(
+        InputError, match=r"a\.xlsx: an Excel file needs openpyxl: pip install openpyxl \(or save it as CSV\)"
+    ):
         read_table(write("a.xlsx", b"PK"))
 
 

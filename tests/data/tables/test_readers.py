@@ -1,4 +1,5 @@
 import datetime
+import json
 import subprocess
 import sys
 from collections.abc import Callable
@@ -11,6 +12,7 @@ import pyarrow.csv
 import pyarrow.parquet
 import pytest
 
+from oddshot.data.encoding import Encoding
 from oddshot.data.tables import read_table, stream_table
 from oddshot.data.tables.readers import FORMATS, FileFormat
 from oddshot.errors import FileError, InputError
@@ -166,6 +168,7 @@ BAD_FILES = {
     "blank.csv": ("\n \n", "the file is empty"),
     "header.csv": ("a,b\n", "no rows, only a header"),
     "twice.csv": ("a,b,a\n1,2,3\n", "two columns are called 'a'"),
+    "quoted header.csv": ('"a,b\n1,2\n3,4\n', "the header: a quotation mark is opened and never closed"),
     "quote.csv": ('a,b\n1,2\n3,"4\n5,6\n7,8\n', "row 2: a quotation mark is opened and never closed"),
     "binary.csv": (bytes(range(256)), "not a text file; expected CSV, or a name that ends in .parquet or .arff"),
     "text.parquet": ("a,b\n1,2\n", "cannot be read (Parquet magic bytes not found in footer"),
@@ -230,6 +233,30 @@ def test_formats_are_chosen_by_suffix_in_any_case(tmp_path: Path) -> None:
     pyarrow.csv.write_csv(table, tmp_path / "a.data")
     for name in ("a.PQ", "a.data"):
         assert read_table(tmp_path / name).to_pydict() == {"a": [1, 2]}
+
+
+def test_numbers_and_text_in_a_column_of_json_lines(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    lines = [{"a": 1.5, "b": True}, {"a": "NA", "b": "x"}, {"a": 3, "c": 2**70}, {"a": None, "b": 1}]
+    path.write_text("\n\n".join(map(json.dumps, lines)) + "\n")
+    expected = {"a": ["1.5", "NA", "3", None], "b": ["True", "x", None, "1"], "c": [None, None, str(2**70), None]}
+    assert read_table(path).to_pydict() == expected
+    assert pa.concat_tables(stream_table(path, 3)).to_pydict() == expected
+    encoding = Encoding.fit([{"a": read_table(path)["a"]}])
+    assert encoding.kinds == {"a": "number"}
+    path.write_text('{"a": 1}\n{"a": "x"}\n{"a": \n')
+    with pytest.raises(InputError, match="not a file with one JSON object a line"):
+        read_table(path)
+
+
+@pytest.mark.parametrize(
+    ("content", "line"), [(b"null", 1), (b"\xef\xbb\xbf null\n", 1), (b'{"a": 1}\n{"a": 2}\n null {"a": 3}', 3)]
+)
+def test_a_line_of_json_that_is_null_is_refused(content: bytes, line: int, tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=rf"not a file with one JSON object a line \(line {line} is none\)"):
+        read_table(path)
 
 
 def test_a_format_is_added_by_its_suffix(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,9 +27,16 @@ def test_one_task_a_file(fleet: Path) -> None:
     assert tasks[1].X.to_pydict() == {"temp": [5.5, 6.0], "colour": ["blue", None]}
 
 
+def test_more_anomalies_than_normal_rows_are_warned_of(write: Write) -> None:
+    path = write("m.csv", "a,fault\n" + "1,1\n" * 30 + "2,0\n" * 9)
+    with pytest.warns(UserWarning, match=r"^column 'fault': 30 rows are labelled anomalous and only 9 normal: are the"):
+        read_tasks(path, "fault")
+
+
 def test_paths_patterns_and_lists(fleet: Path) -> None:
     paths = [fleet / "m2.csv", str(fleet / "m*.csv")]
-    assert [task.name for task in read_tasks(paths, "fault")] == ["m2", "m1"]
+    with pytest.warns(UserWarning, match=r"m2\.csv: named twice, and read once"):
+        assert [task.name for task in read_tasks(paths, "fault")] == ["m2", "m1"]
     assert [task.name for task in read_tasks(str(fleet / "m1.csv"), "fault")] == ["m1"]
 
 
@@ -151,6 +158,9 @@ def test_a_support_without_the_anomaly_value(fleet: Path) -> None:
         read_support(fleet / "m1.csv", "colour", anomaly_value="green")
     with pytest.raises(InputError, match=message % "Red" + r" \(did you mean 'red'\?\)"):
         read_support(fleet / "m1.csv", "colour", anomaly_value="Red")
+    (fleet / "alike.csv").write_text("n,state\n1,good\n2,bad\n3, Bad\n")
+    with pytest.warns(UserWarning, match=r"alike\.csv: labels 'Bad' are taken as normal, and only 'bad' as anomalous"):
+        assert read_support(fleet / "alike.csv", "state", anomaly_value="bad")[1].tolist() == [0, 1, 0]
     (fleet / "good.csv").write_text("n,state\n1,good\n2,good\n")
     with pytest.warns(UserWarning, match=r"good\.csv: no row has 'state' = 'bad'; values seen: 'good'"):
         _, y = read_support(fleet / "good.csv", "state", anomaly_value="bad")  # normal rows alone are a support

@@ -81,3 +81,31 @@ def test_the_notation_of_most() -> None:
     assert notation == Notation(".", ",", "", "V")
     assert find_numbers(text, notation).tolist() == [True, True, False, False, True]
     assert detect_main_notation(pa.array(["a", "b"])) is None
+
+
+@pytest.mark.parametrize(
+    ("cells", "notation"),
+    [
+        (["1,234.50", "-7", "(1,200)", "n/a", " 12 ", None, "−3.5", "2e3"], PLAIN),
+        (["1.234,50 €", "7€", "-0,5 €", "0", "–", "5,00 €"], Notation(",", ".", "", "€")),
+        (["5 e3", "5e3", "7 e3"], Notation(after="e3")),
+        (["kr. 5", "kr.5", "-kr. 1,000", "- kr. 2"], Notation(before="kr.")),
+    ],
+)
+def test_a_cell_is_read_as_it_would_be_alone(cells: list[str | None], notation: Notation) -> None:
+    together = parse_written_numbers(pa.array(cells, pa.string()), notation).to_pylist()
+    alone = [parse_written_numbers(pa.array([cell], pa.string()), notation)[0].as_py() for cell in cells]
+    assert together == alone
+    assert find_numbers(pa.array(cells, pa.string()), notation).all()
+
+
+def test_a_unit_that_shows_late_is_found() -> None:
+    zeros = [f"{'0' * k}.{'0' * k}" for k in range(1, 15)] * 10
+    assert detect_notation(pa.array([*zeros, "1,5 %", "2.5 %"])) is None
+    assert detect_notation(pa.array([*zeros, "1.5 %", "1,002.5 %"])) == Notation(after="%")
+
+
+def test_separators_that_show_late_are_found() -> None:
+    first = [f"{k},125" for k in range(1, 201)]
+    assert detect_notation(pa.array([*first, "1.234,5"])) == Notation(",", ".")
+    assert detect_notation(pa.array([*first, "1.234,5", "1,234.5"])) is None

@@ -61,16 +61,19 @@ def _add_relations(graph: Graph, x: str, context: TaskContext) -> _Relations:
     )
     support, others = (part[0, 0].T for part in context.scaled_rows)
     products = graph.add("MatMul", centered, others)
-    squares = graph.add("Add", graph.add("Mul", from_center, from_center), _row(context.squared_lengths))
-    distances = graph.add("Sub", graph.add("Sub", squares, least), graph.add("Mul", products, np.float32(2)))
-    is_equal = graph.add("Less", distances, graph.add("Mul", squares, np.float32(ROUNDING_SHARE)))
-    return _Relations(
-        centered,
-        (from_origin, from_center),
-        graph.add("MatMul", x, support),
-        products,
-        graph.add("Sqrt", graph.add("Where", is_equal, least, distances)),
-    )
+    if n_columns == 1:
+        mask = context.column_mask[0, 0]
+        values, padding = graph.add("MatMul", x, mask.unsqueeze(1)), graph.add("Mul", x, 1 - mask.unsqueeze(0))
+        differences = graph.add("Sub", values, context.rows[0, 0].sum(-1).unsqueeze(0))
+        squared = graph.add("Add", graph.add("Mul", differences, differences), _squares(graph, padding))
+        squared = graph.add("Add", squared, least)
+    else:
+        squares = graph.add("Add", graph.add("Mul", from_center, from_center), _row(context.squared_lengths))
+        distances = graph.add("Sub", graph.add("Sub", squares, least), graph.add("Mul", products, np.float32(2)))
+        is_equal = graph.add("Less", distances, graph.add("Mul", squares, np.float32(ROUNDING_SHARE)))
+        squared = graph.add("Where", is_equal, least, distances)
+    support_products = graph.add("MatMul", x, support)
+    return _Relations(centered, (from_origin, from_center), support_products, products, graph.add("Sqrt", squared))
 
 
 def _add_pairs(graph: Graph, relations: _Relations, describe: Describer, zero: str) -> list[str]:

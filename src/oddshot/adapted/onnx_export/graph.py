@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from oddshot.errors import InputError
+from oddshot.errors import missing_package
 
 OPSET, IR_VERSION = 17, 8  # of 2022: runtimes in use read them
 FLOAT, INT64, DOUBLE = 1, 7, 11  # ONNX's numbers of these types
@@ -88,4 +88,4 @@ def import_package(module: str) -> Any:
     try:
         return import_module(module)
     except ImportError:
-        raise InputError(f"export_onnx needs {module}: pip install 'oddshot[onnx]'") from None
+        raise missing_package("export_onnx", module, "onnx onnxruntime") from None

@@ -13,11 +13,11 @@ from oddshot.methods.compiled import (
     CompiledForest,
     CompiledMean,
     CompiledNetwork,
-    CompiledRelative,
     CompiledScore,
 )
+from oddshot.methods.compiled_relative import CompiledRelative
 from oddshot.model.blending import MIN_DISTANCE
-from oddshot.model.forest import CompiledLevel
+from oddshot.model.compiled_forest import CompiledLevel
 from oddshot.model.neighbours import NeighbourDistance, NeighbourScore
 from oddshot.model.relations import MAX_ABS_VALUE, ROUNDING_SHARE
 
@@ -72,7 +72,7 @@ def _standardised_log(graph: Graph, distance: str, statistics: Tensor) -> str:
 def _add_forest(graph: Graph, levels: Sequence[CompiledLevel], rows: str) -> str:
     """The mean share of anomalies over all trees, from the leaves up: [n, M] -> [n], or [1] without any split.
 
-    As in `evaluate_compiled`, but with the rows first.
+    The share of every node is that of the child where a row goes.
     """
     share, n_below = "", 0
     for level in reversed(levels):
@@ -100,8 +100,19 @@ def _add_neighbours(graph: Graph, neighbours: NeighbourScore, rows: str) -> str:
 
 def _add_neighbour_distance(graph: Graph, neighbour: NeighbourDistance, x: str) -> str:
     """w z(log d): [n, M] -> [n]; see `mean_distance`."""
-    center = neighbour.reference.mean(0, keepdim=True)
-    reference = neighbour.reference - center
+    if neighbour.reference.shape[1] == 1:
+        distances = graph.add("Abs", graph.add("Sub", x, neighbour.reference.T))
+    else:
+        distances = _add_distances(graph, neighbour.reference, x)
+    nearest = graph.add("Squeeze", graph.nearest(distances, neighbour.k), np.array([1]))
+    z = _standardised_log(graph, graph.cast(nearest, DOUBLE), neighbour.statistics)
+    return graph.add("Mul", z, np.float64(neighbour.weight))
+
+
+def _add_distances(graph: Graph, reference: Tensor, x: str) -> str:
+    """Root mean squared differences from the rows of the reference: [n, M] -> [n, B]."""
+    center = reference.mean(0, keepdim=True)
+    reference = reference - center
     x = graph.add("Sub", x, center)
     own = graph.reduce("Sum", graph.add("Mul", x, x), keepdims=1)
     squares = graph.add("Add", own, reference.square().sum(-1).unsqueeze(0))
@@ -109,7 +120,4 @@ def _add_neighbour_distance(graph: Graph, neighbour: NeighbourDistance, x: str) 
     squared = graph.add("Sub", squares, products)
     is_equal = graph.add("Less", squared, graph.add("Mul", squares, np.float32(ROUNDING_SHARE)))
     squared = graph.add("Where", is_equal, np.float32(0), squared)
-    distances = graph.add("Sqrt", graph.add("Div", squared, np.float32(reference.shape[1])))
-    nearest = graph.add("Squeeze", graph.nearest(distances, neighbour.k), np.array([1]))
-    z = _standardised_log(graph, graph.cast(nearest, DOUBLE), neighbour.statistics)
-    return graph.add("Mul", z, np.float64(neighbour.weight))
+    return graph.add("Sqrt", graph.add("Div", squared, np.float32(reference.shape[1])))

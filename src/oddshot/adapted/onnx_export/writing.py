@@ -12,7 +12,7 @@ from oddshot.adapted.onnx_export.graph import DOUBLE, FLOAT, Graph, import_packa
 from oddshot.adapted.onnx_export.scores import add_score
 from oddshot.adapted.task import AdaptedTask
 from oddshot.data.encoding.numeric_arrays import encode_array
-from oddshot.data.files import write_bytes
+from oddshot.data.files import as_path, write_bytes
 from oddshot.errors import InputError
 
 MAX_RELATIVE_ERROR = 1e-5
@@ -23,6 +23,7 @@ N_ROUNDINGS, ROUNDING, ROUNDING_MARGIN = 24, 2.0**-20, 3.0  # of rows in float32
 
 def write_onnx(path: str | Path, task: AdaptedTask) -> None:
     """Write the scorer of a task, whole or not at all."""
+    path = as_path(path)
     content = to_onnx(task)
     rows, encoded = random_rows(task)
     error = largest_error(task, encoded, run_onnx(content, rows))

@@ -1,4 +1,8 @@
 // Requests to the server. When it refuses one, the promise is rejected with its message, which is one sentence.
+import { getState } from "./store.js";
+
+// The path of something that concerns one table: the one on display, unless another id is given.
+export const ofTable = (path, id = getState().id) => `tables/${id}/${path}`;
 
 const refusal = (content, status) => new Error(content.error || `the server answered ${status}`);
 
@@ -18,13 +22,15 @@ export const get = async (path) => (await send(path)).json();
 export const post = async (path, body = {}) =>
   (await send(path, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) })).json();
 
+export const remove = async (path) => (await send(path, { method: "DELETE" })).json();
+
 export const put = async (path, body) => (await send(path, { method: "PUT", body })).json();
 
 // Upload a table. onProgress gets the share that has been sent, from 0 to 1, which fetch cannot tell.
 export function uploadTable(file, onProgress) {
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
-    request.open("PUT", `/api/table?name=${encodeURIComponent(file.name)}`);
+    request.open("PUT", `/api/tables?name=${encodeURIComponent(file.name)}`);
     request.upload.onprogress = (event) => event.lengthComputable && onProgress(event.loaded / event.total);
     request.onload = () => {
       let content = {};
@@ -39,9 +45,9 @@ export function uploadTable(file, onProgress) {
   });
 }
 
-// Fetch an exported file and hand it to the browser's downloads.
+// Fetch an exported file of the table on display and hand it to the browser's downloads.
 export async function download(name) {
-  const blob = await (await send(`export/${name}`)).blob();
+  const blob = await (await send(ofTable(`export/${name}`))).blob();
   const link = document.createElement("a");
   link.href = URL.createObjectURL(blob);
   link.download = name;

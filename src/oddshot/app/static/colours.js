@@ -1,4 +1,4 @@
-// The colours of style.css, for canvases and for the bars behind scores.
+// The colours of palette.css, for canvases and for the bars behind scores.
 
 const parseHex = (hex) => [1, 3, 5].map((start) => parseInt(hex.slice(start, start + 2), 16));
 

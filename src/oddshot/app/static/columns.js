@@ -1,13 +1,28 @@
 // The columns: kind, missing values, content and first rows. A checkbox decides whether the detector uses a column.
 import { $, element } from "./dom.js";
 import { describeColumns, formatCell, formatCount } from "./format.js";
-import { subscribe } from "./store.js";
-import { setColumnUsed } from "./actions.js";
+import { getState, subscribe } from "./store.js";
+import { LEFT_OUT, changeKind } from "./grid-actions.js";
+import { nameRowsBy } from "./actions.js";
 
 const MAX_CHARACTERS = 24; // of a cell of the first rows
 
 export function setUpColumns() {
   subscribe(({ table }) => table && render(table), ["tablesOpened"]);
+  subscribe(renderIdColumn, ["tablesOpened", "edits"]);
+  $("id-column").addEventListener("change", ({ target }) => nameRowsBy(target.value || null));
+  $("id-proposal").addEventListener("click", () => nameRowsBy(getState().table.id_proposal));
+}
+
+const ROW_NUMBER = ""; // the value of the option
+
+function renderIdColumn({ table, edits }) {
+  if (!table) return;
+  const option = (value, text) => Object.assign(element("option", "", text), { value });
+  $("id-column").replaceChildren(option(ROW_NUMBER, "row number"), ...table.columns.map(({ name }) => option(name, name)));
+  $("id-column").value = edits.id_column ?? ROW_NUMBER;
+  $("id-proposal").hidden = !table.id_proposal || edits.id_column !== null;
+  $("id-proposal").textContent = `Name them by ${table.id_proposal}`;
 }
 
 function render(table) {
@@ -36,7 +51,7 @@ function usedCheckbox(table, name, kind) {
   checkbox.checked = kind !== "not used";
   checkbox.disabled = kind === "not used" && !table.left_out.includes(name);
   checkbox.setAttribute("aria-label", `Use column ${name}`);
-  checkbox.addEventListener("change", () => setColumnUsed(name, checkbox.checked));
+  checkbox.addEventListener("change", () => changeKind(name, checkbox.checked ? getState().edits.kinds[name] ?? null : LEFT_OUT));
   return checkbox;
 }
 

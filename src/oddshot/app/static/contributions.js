@@ -2,6 +2,7 @@
 
 const MAX_BARS = 40;
 const HEIGHT = 24; // pixels
+const MAX_WIDTH = 64;
 const SVG = "http://www.w3.org/2000/svg";
 
 function svgElement(tag, attributes) {
@@ -22,14 +23,14 @@ function largestColumns(added) {
 export function contributionBars({ columns, added }) {
   const drawn = largestColumns(added);
   const largest = Math.max(...added.map(Math.abs)) || 1;
-  const step = Math.min(10, Math.max(3, 140 / drawn.length));
+  const step = Math.min(8, MAX_WIDTH / drawn.length);
   const raising = drawn.filter((index) => added[index] > 0).sort((a, b) => added[b] - added[a]);
   const names = raising.slice(0, 3).map((index) => columns[index]);
   const bars = svgElement("svg", { class: "bars", width: step * drawn.length, height: HEIGHT, role: "img" });
   bars.setAttribute("aria-label", names.length ? `raised most by ${names.join(", ")}` : "raised by no column");
   bars.append(svgElement("rect", { class: "zero", x: 0, y: HEIGHT / 2 - 0.5, width: step * drawn.length, height: 1 }));
   drawn.forEach((index, place) => {
-    bars.append(bar(columns[index], added[index] / largest, place * step + 0.5, step - 1));
+    bars.append(bar(columns[index], added[index] / largest, place * step + 0.1 * step, 0.8 * step));
   });
   return bars;
 }

@@ -14,7 +14,8 @@ export function announce(text) {
   $("status").textContent = text;
 }
 
-function showError(error) {
+// Show an error, or none any more.
+export function showError(error) {
   $("message").textContent = error ? error.message : "";
   $("message").hidden = !error;
 }

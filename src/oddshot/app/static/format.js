@@ -7,6 +7,9 @@ export const formatCount = (n) => integers.format(n);
 // Rows are counted from 0 in the requests, from 1 on the page.
 export const formatRow = (row) => formatCount(row + 1);
 
+// The name of a row: its value in the column that names the rows, otherwise its number.
+export const formatName = ({ row, name }) => name ?? formatRow(row);
+
 export function formatNumber(x) {
   if (x === null || x === undefined) return "–";
   if (x === 0 || (Math.abs(x) >= 0.001 && Math.abs(x) < 1e6)) return String(Number(x.toPrecision(4)));
@@ -26,7 +29,7 @@ export function formatCell(cell) {
 
 export const labelName = (label) => (label === 1 ? "anomaly" : label === 0 ? "normal" : "");
 
-const KINDS = { number: "numbers", category: "categories", boolean: "booleans", date: "dates", text: "texts", "not used": "not used" };
+const KINDS = { number: "numbers", category: "categories", boolean: "booleans", date: "dates", text: "texts", interval: "intervals", "not used": "not used" };
 
 // How many columns of each kind a table has, and how many missing values.
 export function describeColumns(table) {

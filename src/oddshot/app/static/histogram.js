@@ -1,7 +1,7 @@
 // The histogram of scores and its movable threshold.
 import { $, element } from "./dom.js";
 import { fillCircle, prepareCanvas, strokeVertical } from "./canvas.js";
-import { formatCount, formatNumber, formatPercent } from "./format.js";
+import { formatCount } from "./format.js";
 import { getState, isTableShown, subscribe } from "./store.js";
 import { moveThreshold, resetThreshold } from "./actions.js";
 import { readPalette } from "./colours.js";
@@ -9,10 +9,6 @@ import { readPalette } from "./colours.js";
 const SLIDER_STEPS = 1000;
 const FOOT = 10; // pixels below the bars, for the marks of labelled rows
 const MARGIN = 12; // pixels above them
-
-// Expected shares of normal rows above the threshold that the model's calibration cannot tell apart.
-const MIN_FALSE_ALARMS = 0.00101;
-const MAX_FALSE_ALARMS = 0.499;
 
 export function setUpHistogram() {
   const canvas = $("histogram");
@@ -84,25 +80,14 @@ function renderThreshold(state) {
   const slider = $("threshold");
   slider.disabled = !threshold;
   $("threshold-reset").hidden = !threshold?.moved;
-  const scored = formatCount(ranking.scored);
   if (!threshold) {
     $("threshold-facts").textContent = "There is no threshold before the detector starts.";
-    $("histogram").setAttribute("aria-label", `Histogram of ${scored} scores, without a threshold`);
+    $("histogram").setAttribute("aria-label", `Histogram of ${formatCount(ranking.scored)} scores, without a threshold`);
     return;
   }
-  const [above, value, share] = [formatCount(threshold.above), formatNumber(threshold.value), formatPercent(threshold.share)];
-  const sentence = `${above} of ${scored} rows above ${value} (${share})`;
+  const [rowsAbove, falseAlarms] = threshold.facts;
   slider.value = Math.round(SLIDER_STEPS * shownPosition(state));
-  slider.setAttribute("aria-valuetext", sentence);
-  $("histogram").setAttribute("aria-label", `Histogram of the scores: ${sentence}`);
-  $("threshold-facts").replaceChildren(strong(above), ` of ${scored} rows lie above `, strong(value), ` (${share}). `);
-  $("threshold-facts").append(...falseAlarms(threshold.false_alarms));
-}
-
-const strong = (text) => element("strong", "", text);
-
-function falseAlarms(share) {
-  if (share === null) return ["The model has no calibration, so the rate of false alarms is not known."];
-  const rate = share <= MIN_FALSE_ALARMS ? "at most 0.1 %" : share >= MAX_FALSE_ALARMS ? "50 % or more" : formatPercent(share);
-  return ["Expected false alarms: ", strong(rate), " of normal rows."];
+  slider.setAttribute("aria-valuetext", rowsAbove);
+  $("histogram").setAttribute("aria-label", `Histogram of the scores. ${rowsAbove}`);
+  $("threshold-facts").replaceChildren(element("strong", "", rowsAbove), ` ${falseAlarms}`);
 }

@@ -1,22 +1,23 @@
 // Fetches what the panels show of the current ranking, and puts it into the store.
 import { attempt } from "./dom.js";
-import { get } from "./api.js";
+import { get, ofTable } from "./api.js";
 import { getState, update } from "./store.js";
+import { queryParameters } from "./query.js";
 
 const PAGE_SIZE = 100; // rows
 const MAX_PAGES = 60; // kept in the store; the oldest one is dropped first
 
 // Without an explanation: tables with too many columns have none.
-const NO_EXPLANATION = { columns: [], rows: [{ added: [], compared: -1, near: [] }] };
+const NO_EXPLANATION = { columns: [], rows: [{ added: [], compared: -1, near: [], near_names: [] }] };
 
 // Of requests that overlap only the latest one counts. Each call begins a request and returns a function that says
-// whether it is still the latest one.
+// whether it is still the latest one, and of the table on display.
 function latestOnly() {
   let latest = 0;
   return () => {
     latest += 1;
-    const own = latest;
-    return () => own === latest;
+    const [own, { id }] = [latest, getState()];
+    return () => own === latest && id === getState().id;
   };
 }
 
@@ -36,11 +37,12 @@ export async function loadRanking() {
 export async function loadRowCard() {
   const { selected: row, explained_rows: explainedRows } = getState();
   const isLatest = beginRowCard();
-  const explaining = explainedRows ? get(`explain?rows=${row}`) : NO_EXPLANATION;
-  const answers = await attempt(() => Promise.all([get(`row/${row}`), explaining]));
+  const explaining = explainedRows ? get(ofTable(`explain?rows=${row}`)) : NO_EXPLANATION;
+  const answers = await attempt(() => Promise.all([get(ofTable(`row/${row}`)), explaining]));
   if (!answers || !isLatest()) return null;
-  const [facts, { columns, rows: [{ added, compared: comparedRow, near }] }] = answers;
-  const compared = comparedRow >= 0 ? ((await attempt(() => get(`row/${comparedRow}`))) ?? null) : null;
+  const [facts, { columns, rows: [{ added, compared: comparedRow, near: nearRows, near_names: nearNames }] }] = answers;
+  const near = nearRows.map((one, index) => ({ row: one, name: nearNames[index] }));
+  const compared = comparedRow >= 0 ? ((await attempt(() => get(ofTable(`row/${comparedRow}`)))) ?? null) : null;
   if (!isLatest()) return null;
   update({ rowCard: { facts, compared, columns, added, near, explained: explainedRows > 0 } });
   return facts.place;
@@ -48,8 +50,12 @@ export async function loadRowCard() {
 
 const pageOf = (index) => Math.floor(index / PAGE_SIZE);
 
-const fetchPage = (order, page) =>
-  attempt(() => get(`rows?by=${order}&offset=${page * PAGE_SIZE}&limit=${PAGE_SIZE}`));
+function fetchPage(query, page) {
+  const parameters = queryParameters(query);
+  parameters.set("offset", page * PAGE_SIZE);
+  parameters.set("limit", PAGE_SIZE);
+  return attempt(() => get(ofTable(`rows?${parameters}`)));
+}
 
 // The row at an index of the ranking, undefined where its page is not in the store.
 export const rowAt = ({ pages }, index) => pages.get(pageOf(index))?.[index % PAGE_SIZE];
@@ -63,12 +69,12 @@ export function indexOf({ pages }, row) {
   return null;
 }
 
-// The rows in sight of a new ranking or another order; they replace those of the one before once they are here.
+// The rows in sight of a new ranking or another query; they replace those of the one before once they are here.
 export async function loadRows() {
-  const { order, firstVisible } = getState();
+  const { query, firstVisible } = getState();
   const isLatest = beginRows();
   const page = pageOf(firstVisible);
-  const answer = await fetchPage(order, page);
+  const answer = await fetchPage(query, page);
   if (!isLatest()) return;
   const rows = answer
     ? { total: answer.total, pages: new Map([[page, answer.rows]]) }
@@ -85,10 +91,10 @@ export async function loadRowsAt(indices) {
 }
 
 async function loadPage(page) {
-  const { turn, order } = getState();
-  const answer = await fetchPage(order, page);
+  const { id, turn, query } = getState();
+  const answer = await fetchPage(query, page);
   const now = getState();
-  if (!answer || now.rowsOutdated || now.turn !== turn || now.order !== order) return;
+  if (!answer || now.rowsOutdated || now.id !== id || now.turn !== turn || now.query !== query) return;
   const pages = new Map(now.rows.pages).set(page, answer.rows);
   if (pages.size > MAX_PAGES) pages.delete(pages.keys().next().value);
   update({ rows: { total: answer.total, pages } });
@@ -101,7 +107,7 @@ export async function loadExplanations(rows) {
   const unknown = rows.filter((row) => !explanations.has(row)).slice(0, explainedRows);
   if (!unknown.length) return;
   update({ explanations: new Map([...explanations, ...unknown.map((row) => [row, null])]) });
-  const answer = await get(`explain?${unknown.map((row) => `rows=${row}`).join("&")}`).catch(() => null);
+  const answer = await get(ofTable(`explain?${unknown.map((row) => `rows=${row}`).join("&")}`)).catch(() => null);
   const now = getState();
   if (!answer || now.turn !== turn || now.tablesOpened !== tablesOpened) return;
   const added = answer.rows.map((row) => [row.row, { columns: answer.columns, added: row.added }]);
@@ -110,13 +116,13 @@ export async function loadExplanations(rows) {
 
 async function loadMap() {
   const isLatest = beginMap();
-  const map = await attempt(() => get("map"));
+  const map = await attempt(() => get(ofTable("map")));
   if (map && isLatest()) update({ map });
 }
 
 // The rows on the projected axis, and the threshold there.
 export async function loadAxis() {
   const isLatest = beginAxis();
-  const axis = await attempt(() => get("axis"));
+  const axis = await attempt(() => get(ofTable("axis")));
   if (axis && isLatest()) update({ axis });
 }

@@ -1,24 +1,24 @@
 // The page around the panels: start page, header with its menus, progress bar.
 import { $ } from "./dom.js";
-import { backToTable, chooseTable, exportFile, loadLabelsFile, openExample, openFile, undo } from "./actions.js";
+import { exportFile, loadLabelsFile, redo, undo } from "./actions.js";
 import { formatCount } from "./format.js";
 import { isTableShown, subscribe } from "./store.js";
+import { openExample, openFile } from "./tables.js";
 
 export function setUpPage() {
   subscribe(renderVisibility, ["tablesOpened", "table", "choosingTable"]);
   subscribe(renderProgress, ["stage", "done", "table", "upload"]);
   subscribe(renderTableName, ["tablesOpened"]);
-  subscribe(renderTableFacts, ["table", "labels", "auc", "notice"]);
+  subscribe(renderTableFacts, ["table", "labels", "edits", "auc", "notice"]);
   setUpStart();
   setUpDropping();
   setUpHeader();
   setUpMenus();
 }
 
-function renderVisibility({ table }) {
+function renderVisibility() {
   const shown = isTableShown();
   $("start").hidden = shown;
-  $("back").hidden = !table;
   for (const id of ["work", "opened", "actions"]) $(id).hidden = !shown;
 }
 
@@ -36,18 +36,19 @@ function stageText(stage, table) {
 }
 
 function renderTableName({ table }) {
+  document.title = table ? `${table.name} – oddshot` : "oddshot";
   if (!table) return;
-  document.title = `${table.name} – oddshot`;
   $("table-name").textContent = table.name;
 }
 
-function renderTableFacts({ table, labels, auc, notice }) {
+function renderTableFacts({ table, labels, edits, auc, notice }) {
   if (!table) return;
-  const { normal, anomaly, can_undo: canUndo } = labels;
+  const { normal, anomaly } = labels;
   const counts = `${normal} normal, ${anomaly} ${anomaly === 1 ? "anomaly" : "anomalies"} labelled`;
   const quality = auc === null ? "" : ` · AUC ${auc.toFixed(3)} (the example knows the truth)`;
   $("table-facts").textContent = `${formatCount(table.rows)} rows · ${counts}${quality}`;
-  $("undo").disabled = !canUndo;
+  $("undo").disabled = !edits.can_undo;
+  $("redo").disabled = !edits.can_redo;
   $("notice").textContent = notice;
   $("notice").hidden = !notice;
 }
@@ -68,7 +69,6 @@ function onFileChosen(input, onFile) {
 function setUpStart() {
   onFileChosen($("table-file"), openAndFocus);
   $("example").addEventListener("click", openExample);
-  $("back").addEventListener("click", backToTable);
 }
 
 function setUpDropping() {
@@ -90,6 +90,7 @@ function setUpDropping() {
 
 function setUpHeader() {
   $("undo").addEventListener("click", undo);
+  $("redo").addEventListener("click", redo);
   onFileChosen($("labels-file"), (file) => {
     $("labels-menu").open = false;
     loadLabelsFile(file);
@@ -100,10 +101,6 @@ function setUpHeader() {
       exportFile(button.dataset.export);
     });
   }
-  $("new-table").addEventListener("click", () => {
-    chooseTable();
-    $("table-file").focus();
-  });
 }
 
 // A menu is closed by a click elsewhere and by Escape.

@@ -1,16 +1,17 @@
 // The ranking: a table of any length, of which only the rows in sight are in the document.
-import { $, element } from "./dom.js";
-import { formatCell, formatCount, formatNumber, formatPercent, formatRow, labelName } from "./format.js";
+import { $ } from "./dom.js";
 import { getState, subscribe, update } from "./store.js";
 import { indexOf, loadExplanations, loadRowsAt, rowAt } from "./loading.js";
-import { labelRow, selectRow, setOrder } from "./actions.js";
-import { contributionBars } from "./contributions.js";
-import { positionOf } from "./score-axis.js";
+import { isFiltered, sortDirection } from "./query.js";
+import { labelRow, selectCell, selectRow } from "./actions.js";
+import { lineMaker, placeholderLine } from "./grid-rows.js";
+import { formatCount } from "./format.js";
 import { readPalette } from "./colours.js";
+import { setSort } from "./grid-actions.js";
+import { shownColumns } from "./grid-columns.js";
 
 const ROW_HEIGHT = 34; // pixels
 const MAX_HEIGHT = 8_000_000; // pixels: browsers draw nothing beyond some 30 million
-const MAX_COLUMNS = 24; // of the table; the row's card has all of them
 const EXPLANATION_DELAY_MS = 120; // rows that are only scrolled past are not explained
 
 let explanationTimer = null;
@@ -18,15 +19,15 @@ let explanationTimer = null;
 export function setUpRanking() {
   $("scroll").addEventListener("scroll", () => requestAnimationFrame(onScroll));
   for (const input of document.querySelectorAll("input[name=by]")) {
-    input.addEventListener("change", () => setOrder(input.value));
+    input.addEventListener("change", () => setSort({ by: input.value }));
   }
   $("grid-body").addEventListener("click", onClick);
+  $("more-columns").addEventListener("click", scrollRight);
   new ResizeObserver(drawRows).observe($("scroll"));
-  subscribe(({ table }) => table && renderHead(table), ["tablesOpened"]);
-  subscribe(renderOrder, ["tablesOpened", "order"]);
+  subscribe(renderOrder, ["tablesOpened", "query"]);
   subscribe(({ rowsOutdated }) => $("grid").classList.toggle("stale", rowsOutdated), ["rowsOutdated"]);
   subscribe(({ rows }) => setHeight(rows.total), ["rows"]);
-  subscribe(drawRows, ["rows", "explanations", "selected", "threshold", "firstVisible"]);
+  subscribe(drawRows, ["rows", "explanations", "selected", "selectedColumn", "threshold", "firstVisible", "edits"]);
 }
 
 function onClick(event) {
@@ -35,7 +36,7 @@ function onClick(event) {
   const row = Number(tr.dataset.row);
   const label = event.target.closest("button")?.dataset.label;
   if (label) labelRow(row, label);
-  else selectRow(row);
+  else selectCell(row, event.target.closest("td")?.dataset.column ?? null);
 }
 
 // Scrolling. The table sticks to the top of a box as tall as all rows would be. If that is taller than MAX_HEIGHT, one
@@ -52,7 +53,26 @@ function onScroll() {
   const { scrollHeight, clientHeight, scrollTop } = $("scroll");
   const maxScrollTop = scrollHeight - clientHeight;
   const lastFirst = Math.max(0, getState().rows.total - nVisible());
-  update({ firstVisible: maxScrollTop <= 0 ? 0 : Math.round((scrollTop / maxScrollTop) * lastFirst) });
+  renderEdges();
+  const firstVisible = maxScrollTop <= 0 ? 0 : Math.round((scrollTop / maxScrollTop) * lastFirst);
+  if (firstVisible !== getState().firstVisible) update({ firstVisible });
+}
+
+// Columns beyond the right edge: a shadow there, and how many they are.
+function renderEdges() {
+  const { scrollLeft, scrollWidth, clientWidth, clientHeight, offsetWidth, offsetHeight } = $("scroll");
+  const right = $("scroll").getBoundingClientRect().left + clientWidth;
+  const beyond = [...$("grid-head").querySelectorAll("th")].filter((cell) => cell.getBoundingClientRect().right > right + 2);
+  $("frame").style.setProperty("--bar-width", `${offsetWidth - clientWidth - 2}px`); // of the scroll bar
+  $("frame").style.setProperty("--bar-height", `${offsetHeight - clientHeight - 2}px`);
+  $("frame").classList.toggle("more-right", scrollLeft + clientWidth < scrollWidth - 2);
+  $("frame").classList.toggle("more-left", scrollLeft > 2);
+  $("more-columns").hidden = beyond.length === 0;
+  $("more-columns").textContent = `${formatCount(beyond.length)} more ${beyond.length === 1 ? "column" : "columns"} →`;
+}
+
+function scrollRight() {
+  $("scroll").scrollBy({ left: 0.6 * $("scroll").clientWidth });
 }
 
 // Scroll just so far that an index of the ranking is in sight.
@@ -66,9 +86,10 @@ function scrollToIndex(index) {
   $("scroll").scrollTop = (first / Math.max(1, total - nVisible())) * (scrollHeight - clientHeight);
 }
 
-// Show a row that was selected elsewhere, if the rows are ranked by score. index: in this ranking, null for none.
+// Show a row that was selected elsewhere, if all rows are ranked by score. index: in this ranking, null for none.
 export function revealRanked(index) {
-  if (getState().order === "score" && index !== null) scrollToIndex(index);
+  const { query } = getState();
+  if (index !== null && sortDirection(query, "score") === "descending" && !isFiltered(query)) scrollToIndex(index);
 }
 
 // Select the row that is so many rows below the selected one.
@@ -83,24 +104,23 @@ export async function moveSelection(step) {
   if (row) selectRow(row.row);
 }
 
-// Rendering.
-
-function renderOrder({ order }) {
-  document.querySelector(`input[name=by][value=${order}]`).checked = true;
-  $("scroll").scrollTop = 0;
+// Select the cell that is one column to the right (1) or left (-1); to the left of the first one is the whole row.
+export function moveCell(step) {
+  const { table, edits, selected, selectedColumn } = getState();
+  const names = shownColumns(table.columns, edits).map(({ name }) => name);
+  const place = Math.min(names.indexOf(selectedColumn) + step, names.length - 1);
+  selectCell(selected, names[place] ?? null);
+  $("selected-cell")?.scrollIntoView({ block: "nearest", inline: "nearest" });
 }
 
-function renderHead({ columns }) {
-  const names = ["Row", "Label", "Score", "Probability", "Why", ...columns.slice(0, MAX_COLUMNS).map(({ name }) => name)];
-  if (columns.length > MAX_COLUMNS) names.push(`and ${formatCount(columns.length - MAX_COLUMNS)} more`);
-  const tr = element("tr");
-  for (const name of names) {
-    const cell = element("th", "", name);
-    cell.scope = "col";
-    cell.title = name;
-    tr.append(cell);
+// Rendering.
+
+function renderOrder({ id, query }, before) {
+  for (const input of document.querySelectorAll("input[name=by]")) {
+    const direction = sortDirection(query, input.value);
+    input.checked = direction !== null && direction === sortDirection({ by: input.value, descending: null }, input.value);
   }
-  $("grid-head").replaceChildren(tr);
+  if (query !== before.query || id !== before.id) $("scroll").scrollTop = 0;
 }
 
 function visibleIndices() {
@@ -110,17 +130,19 @@ function visibleIndices() {
 }
 
 export function drawRows() {
-  const { table, rows, rowsOutdated, firstVisible, selected } = getState();
+  const { table, rows, rowsOutdated, firstVisible, selected, selectedColumn } = getState();
   if (!table || rowsOutdated) return; // the rows of the ranking before stay until the new ones are here
-  const palette = readPalette();
+  const makeLine = lineMaker(readPalette());
   const indices = visibleIndices();
   $("grid-body").replaceChildren(...indices.map((index) => {
     const row = rowAt(rows, index);
-    return row ? rowLine(row, index, palette) : placeholderLine(index);
+    return row ? makeLine(row, index) : placeholderLine(index);
   }));
   $("grid").classList.toggle("without-probability", (rowAt(rows, firstVisible)?.probability ?? null) === null);
-  if ($(`row-${selected}`)) $("grid").setAttribute("aria-activedescendant", `row-${selected}`);
+  const active = $(selectedColumn === null ? `row-${selected}` : "selected-cell");
+  if (active) $("grid").setAttribute("aria-activedescendant", active.id);
   else $("grid").removeAttribute("aria-activedescendant");
+  renderEdges();
   loadRowsAt(indices);
   clearTimeout(explanationTimer);
   explanationTimer = setTimeout(explainVisible, EXPLANATION_DELAY_MS);
@@ -129,69 +151,4 @@ export function drawRows() {
 function explainVisible() {
   const visible = visibleIndices().map((index) => rowAt(getState().rows, index));
   loadExplanations(visible.filter((row) => row && row.score !== null).map((row) => row.row));
-}
-
-function placeholderLine(index) {
-  const tr = element("tr");
-  tr.setAttribute("aria-rowindex", index + 2);
-  const cell = element("td", "soft", "…");
-  cell.colSpan = 5;
-  tr.append(cell);
-  return tr;
-}
-
-function rowLine(row, index, palette) {
-  const { order, selected, threshold, explanations } = getState();
-  const tr = element("tr");
-  tr.id = `row-${row.row}`;
-  tr.dataset.row = row.row;
-  tr.setAttribute("aria-rowindex", index + 2);
-  tr.setAttribute("aria-selected", row.row === selected);
-  if (order === "score" && threshold?.above && index === threshold.above - 1) tr.className = "cut";
-  const why = element("td");
-  const explanation = explanations.get(row.row);
-  if (explanation) why.append(contributionBars(explanation));
-  tr.append(element("td", "number", formatRow(row.row)), labelCell(row), scoreCell(row, palette));
-  tr.append(element("td", "number", formatPercent(row.probability)), why);
-  tr.append(...row.cells.slice(0, MAX_COLUMNS).map(valueCell));
-  return tr;
-}
-
-function valueCell(value) {
-  if (value === null) return element("td", "gap", "–");
-  return element("td", typeof value === "number" ? "number" : "", formatCell(value));
-}
-
-function labelCell(row) {
-  const cell = element("td");
-  if (row.label !== null) {
-    cell.append(element("span", `tag ${labelName(row.label)}`, labelName(row.label)));
-    return cell;
-  }
-  const buttons = element("span", "quick");
-  for (const [name, letter] of [["normal", "N"], ["anomaly", "A"]]) {
-    const button = element("button", letter.toLowerCase(), letter);
-    button.type = "button";
-    button.tabIndex = -1;
-    button.dataset.label = name;
-    button.title = name;
-    button.setAttribute("aria-label", `Label row ${row.row + 1} ${name}`);
-    buttons.append(button);
-  }
-  cell.append(buttons);
-  if (row.row === getState().suggestion) cell.append(" ", element("span", "tag next", "next"));
-  return cell;
-}
-
-function scoreCell(row, palette) {
-  const cell = element("td", "number", formatNumber(row.score));
-  if (row.score === null) return cell;
-  const position = positionOf(getState().ranking.axis, row.score);
-  const meter = element("span", "meter");
-  const fill = element("i");
-  fill.style.width = `${Math.max(4, 100 * position)}%`;
-  fill.style.background = palette.forPosition(position);
-  meter.append(fill);
-  cell.append(meter);
-  return cell;
 }

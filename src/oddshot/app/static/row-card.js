@@ -1,14 +1,17 @@
 // The card of the selected row: its values, what each column adds to its score, and the buttons that label it.
 import { $, element } from "./dom.js";
-import { formatCell, formatNumber, formatPercent, formatRow, labelName } from "./format.js";
+import { formatCell, formatName, formatNumber, formatPercent, formatRow, labelName } from "./format.js";
 import { getState, subscribe } from "./store.js";
-import { labelSelected, selectSuggestion } from "./actions.js";
+import { labelSelected, noteRow, selectSuggestion } from "./actions.js";
+import { copyRow } from "./grid-actions.js";
 
 export function setUpRowCard() {
   $("label-normal").addEventListener("click", () => labelSelected("normal"));
   $("label-anomaly").addEventListener("click", () => labelSelected("anomaly"));
   $("label-none").addEventListener("click", () => labelSelected(null));
+  $("row-note").addEventListener("change", ({ target }) => noteRow(Number(target.dataset.row), target.value));
   $("to-suggestion").addEventListener("click", selectSuggestion);
+  $("copy-row").addEventListener("click", () => copyRow(getState().selected));
   subscribe(({ rowCard }) => {
     if (!rowCard) return; // the one before stays until the new one is here
     renderFacts(rowCard.facts);
@@ -19,7 +22,8 @@ export function setUpRowCard() {
 
 function renderFacts(facts) {
   const { suggestion } = getState();
-  $("row-title").textContent = `Row ${formatRow(facts.row)}`;
+  $("row-title").textContent = facts.name === null ? `Row ${formatRow(facts.row)}` : facts.name;
+  renderOwnNote(facts.row);
   $("row-badge").hidden = facts.row !== suggestion;
   $("to-suggestion").hidden = suggestion === null || facts.row === suggestion;
   $("row-score").textContent = formatNumber(facts.score);
@@ -32,17 +36,25 @@ function renderFacts(facts) {
   $("label-none").disabled = facts.label === null;
 }
 
+// What the person is typing stays.
+function renderOwnNote(row) {
+  const note = $("row-note");
+  if (document.activeElement === note && note.dataset.row === String(row)) return;
+  note.dataset.row = row;
+  note.value = getState().edits.notes[row] ?? "";
+}
+
 function renderNote({ compared, near, explained }) {
   $("why").classList.toggle("alone", !compared);
-  $("compared-head").textContent = compared ? `Row ${formatRow(compared.row)}` : "Compared";
+  $("compared-head").textContent = compared ? `Row ${formatName(compared)}` : "Compared";
   $("why-note").textContent = comparisonNote(compared, near, explained);
 }
 
 function comparisonNote(compared, near, explained) {
   if (!explained) return "The table has too many columns to tell what each adds.";
   if (!compared) return "Compared with the median row.";
-  const nearest = near.length > 1 ? ` Nearest labelled rows: ${near.map(formatRow).join(", ")}.` : "";
-  return `Compared with row ${formatRow(compared.row)}, the nearest one labelled normal.${nearest}`;
+  const nearest = near.length > 1 ? ` Nearest labelled rows: ${near.map(formatName).join(", ")}.` : "";
+  return `Compared with row ${formatName(compared)}, the nearest one labelled normal.${nearest}`;
 }
 
 // One line for each column of the table, those that raise the score most first.

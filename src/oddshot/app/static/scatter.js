@@ -1,7 +1,7 @@
 // Scatter plots of rows, the map and the projected axis: a dot for a row, a ring for a labelled one; a click selects.
 import { $ } from "./dom.js";
 import { fillCircle, prepareCanvas, strokeCircle, strokeVertical } from "./canvas.js";
-import { formatCount, formatRow, labelName } from "./format.js";
+import { formatCount, formatName, labelName } from "./format.js";
 import { getState, isTableShown, subscribe } from "./store.js";
 import { readPalette } from "./colours.js";
 
@@ -24,7 +24,7 @@ class ScatterPlot {
       if (row !== null) onSelect(row);
     });
     this.canvas.addEventListener("pointermove", (event) => {
-      this.canvas.title = tooltip(this.rowNear(event.offsetX, event.offsetY));
+      this.canvas.title = tooltip(this.rowNear(event.offsetX, event.offsetY), getState().map);
     });
     subscribe((now, previous) => {
       if (now.turn === previous.turn) this.draw(); // the points of a new ranking arrive later
@@ -74,10 +74,12 @@ class ScatterPlot {
   }
 }
 
-function tooltip(row) {
+// The map has the names of all rows that are drawn.
+function tooltip(row, { rows, names }) {
   if (row === null) return "";
+  const name = names?.[rows.indexOf(row)] ?? null;
   const label = labelName(getState().labels.rows[row]);
-  return `Row ${formatRow(row)}${label ? `, ${label}` : ""}`;
+  return `Row ${formatName({ row, name })}${label ? `, ${label}` : ""}`;
 }
 
 // Values as pixels from MARGIN to size - MARGIN.

@@ -6,21 +6,40 @@
 //
 // - actions.js holds what a person can do, loading.js fetches what has to be shown for it. Both change the state, with
 //   `update`. Nothing else does, apart from scrolling in ranking.js.
-// - Panels render the state and call actions: page.js (start page, header, progress bar), row-card.js, ranking.js,
-//   histogram.js, scatter.js (map and projected axis), columns.js. They keep no copy of the state: they read the one that
+// - Panels render the state and call actions: page.js (start page, header, progress bar), tabs.js, row-card.js, ranking.js
+//   (with grid-head.js, grid-rows.js, filters.js above it, and grid-actions.js for what a person does there), histogram.js,
+//   scatter.js (map and projected axis), columns.js; queue.js, learning.js, simple-methods.js, second-detector.js,
+//   timeline.js, groups.js, whose actions are in learning-actions.js and whose data lazy-panels.js fetches while they are
+//   in sight. They keep no copy of the state: they read the one that
 //   `subscribe` hands them, or `getState()` in event handlers.
 // - main.js sets up the panels in the order in which they render.
 //
 // To add a panel: a section in index.html, a field below for its data, a function in loading.js that fetches the data and
 // calls `update`, a module that subscribes to the field and renders it, and a call in main.js that sets it up.
 
+import { EVERY_ROW } from "./query.js";
+
+// What the person does in one tab, and finds again when coming back to it.
+export const NEW_TAB = {
+  query: EVERY_ROW, // which rows the ranking shows, and in which order
+  firstVisible: 0, // index, in this order, of the first row in sight
+  selected: null, // the selected row
+  selectedColumn: null, // the name of the selected cell's column; null where the whole row is selected
+};
+
 const INITIAL_STATE = {
-  // The server's answers, with the names of `views.state` in views.py. `turn` grows with each ranking.
+  tables: [], // the open tables, as `views.tables` in views.py describes them
+  // The server's answers about the table on display, with the names of `views.state`. `turn` grows with each ranking.
+  // `version` with each change of what the person has said about the table.
+  id: null,
   turn: 0,
+  version: 0,
+  unsaved: false,
   stage: "",
   done: null,
   table: null,
   labels: null,
+  edits: null,
   adapted: false,
   notice: "",
   suggestion: null,
@@ -29,19 +48,27 @@ const INITIAL_STATE = {
   threshold: null,
   explained_rows: 0,
   // More answers of the server, fetched by loading.js.
-  rows: { total: 0, pages: new Map() }, // page number -> rows, in the order `order`
-  rowsOutdated: false, // `rows` belongs to an older ranking or another order; newer rows are being fetched
+  rows: { total: 0, pages: new Map() }, // page number -> rows, of `query`
+  rowsOutdated: false, // `rows` belongs to an older ranking or another query; newer rows are being fetched
   explanations: new Map(), // row -> what each column adds to its score, null while that is being fetched
   rowCard: null, // the selected row, its explanation and the row that it is compared with
   map: null,
   axis: null,
+  rowNames: null, // { id, column, names }: of the rows that sentences and lists mention
+  // The same for what labels teach (learning-actions.js), each with the `id` of its table.
+  change: null,
+  certainty: null,
+  queue: null, // { rows, skipped } while the person works through it
+  simpleMethods: null,
+  second: null,
+  timeline: null, // with `choice`, the column and the span that are shown, and `range`, the selected one
+  groups: null,
   // What the person does on this page.
-  tablesOpened: 0, // grows with each table that is opened, and when its columns change
+  tablesOpened: 0, // grows with each table that is shown, and when its columns change
   choosingTable: false, // the start page is shown although a table is open
   upload: null, // { text, share } while a file is uploaded
-  order: "score", // of the ranking: "score", "row" or "labelled"
-  firstVisible: 0, // index, in this order, of the first row in sight
-  selected: null, // the selected row
+  ...NEW_TAB,
+  columnChange: null, // { version, text }: what the last change of a column has done to the ranking
   draggedPosition: null, // of the threshold, from 0 to 1, until the server has answered
 };
 
@@ -50,11 +77,13 @@ export function createStore(initialState) {
   let notifying = false;
   const subscribers = [];
 
-  // Merge a patch into the state, notify the subscribers, and return true. A patch with an older `turn` is an answer that
-  // a newer one has overtaken: it is ignored and false is returned, unless `evenIfOlder` is set.
+  // Merge a patch into the state, notify the subscribers, and return true. A patch with an older `turn` or `version` is an
+  // answer that a newer one has overtaken, and one with another `id` concerns a table that is not on display: it is ignored and false
+  // is returned, unless `evenIfOlder` is set.
   function update(patch, { evenIfOlder = false } = {}) {
     if (notifying) throw new Error("a subscriber must not update the state");
-    if (patch.turn < state.turn && !evenIfOlder) return false;
+    const isOlder = patch.turn < state.turn || patch.version < state.version;
+    if (!evenIfOlder && (isOlder || (patch.id ?? state.id) !== state.id)) return false;
     const previous = state;
     state = Object.freeze({ ...state, ...patch });
     notifying = true;

@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from oddshot.errors import printable
+
 SECONDS_PER_LINE = 10.0
 
 
@@ -20,7 +22,7 @@ def show_progress(n_jobs: int, quiet: bool = False) -> Iterator[Callable[[str], 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console) as progress:
         task = progress.add_task("field trial", total=n_jobs)
-        yield lambda text: progress.update(task, advance=1, description=text)
+        yield lambda text: progress.update(task, advance=1, description=printable(text))
 
 
 def _line_printer(n_jobs: int, console: Console) -> Callable[[str], None]:
@@ -35,7 +37,9 @@ def _line_printer(n_jobs: int, console: Console) -> Callable[[str], None]:
             last = now
             left = (now - started) / finished * (n_jobs - finished)
             console.print(
-                f"{finished} of {n_jobs} cells, about {left:.0f} s left: {text}", soft_wrap=True, markup=False
+                f"{finished} of {n_jobs} cells, about {left:.0f} s left: {printable(text)}",
+                soft_wrap=True,
+                markup=False,
             )
 
     return on_finish

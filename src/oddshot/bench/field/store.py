@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, get_type_hints
 
 from oddshot.bench.lock import exclusive_lock
 from oddshot.errors import CapacityError, FileError, InputError
@@ -42,6 +42,7 @@ class CellRecord(NamedTuple):
         return CellKey(*self[:4])
 
 
+_TYPES = get_type_hints(CellRecord)
 _COLUMNS = ", ".join(CellRecord._fields)
 _SCHEMA = """
 CREATE TABLE cells (
@@ -72,7 +73,10 @@ class FieldStore:
         """All results."""
         with _translate_errors(self._path):
             rows = self._connection.execute(f"SELECT {_QUOTED} FROM cells").fetchall()
-        return [CellRecord(*row) for row in rows]
+        records = [CellRecord(*row) for row in rows]
+        if not all(map(_has_right_types, records)):
+            raise _damaged(self._path, "a value is of the wrong type")
+        return records
 
 
 @contextmanager
@@ -94,6 +98,9 @@ def open_field_store(path: Path) -> Iterator[FieldStore]:
 
 def _prepare(path: Path, connection: sqlite3.Connection) -> None:
     """Create the table of a new store; refuse a file of another program or of a newer version."""
+    (complaint,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
+    if complaint != "ok":
+        raise _damaged(path, complaint.splitlines()[-1])
     tables = connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'").fetchall()
     application = connection.execute("PRAGMA application_id").fetchone()[0]
     version = connection.execute("PRAGMA user_version").fetchone()[0]
@@ -109,11 +116,22 @@ def _prepare(path: Path, connection: sqlite3.Connection) -> None:
         )
 
 
+def _has_right_types(record: CellRecord) -> bool:
+    """Whether the values are of the types of the fields; SQLite itself does not insist on them."""
+    return all(isinstance(value, _TYPES[name]) for name, value in zip(record._fields, record, strict=True))
+
+
+def _damaged(path: Path, reason: str) -> InputError:
+    return InputError(f"store {path} is damaged ({reason}); it is left as it is: give another one")
+
+
 @contextmanager
 def _translate_errors(path: Path) -> Iterator[None]:
     """Turn errors of SQLite into one-line errors of oddshot."""
     try:
         yield
+    except UnicodeDecodeError as error:  # SQLite quotes damaged names in its messages
+        raise _damaged(path, "a name in it is not text") from error
     except sqlite3.Error as error:
         text = (str(error).splitlines() or [type(error).__name__])[0]
         full = getattr(error, "sqlite_errorname", "") in ("SQLITE_FULL", "SQLITE_IOERR_WRITE")

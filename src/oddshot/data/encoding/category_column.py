@@ -1,20 +1,20 @@
 """The encoder of columns of categories."""
 
 import warnings
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from oddshot.data.encoding.column_encoder import AttributeArray, ColumnEncoder, FillRows
 from oddshot.data.encoding.running import MIN_ROWS
 from oddshot.data.encoding.scaling import MAX_SCALED_VALUE
 from oddshot.data.encoding.validation import are_distinct_texts, are_shares, check_fields, is_bool
-from oddshot.data.tables.categories import canonical_text, category_codes, is_number_text
+from oddshot.data.tables.categories import canonical_text, category_codes, find_number_texts
 from oddshot.data.tables.columns import CellLocation, all_text_parses, arrow_kind, dictionary_codes, distinct_values
 from oddshot.data.tables.parsing import first_unparsable, parse_numbers
 from oddshot.errors import InputError
@@ -91,7 +91,7 @@ class CategoryColumn(ColumnEncoder):
 
 def fit_categories(columns: Sequence[Any], locations: Sequence[CellLocation]) -> CategoryColumn:
     """Fit the encoder of a column of categories, given as the same column of each training table."""
-    return _fit_counts(*count_categories(columns), locations[0].column)
+    return _fit_counts(count_categories(columns), locations[0].column)
 
 
 def fit_recognised_categories(columns: Sequence[Any], locations: Sequence[CellLocation]) -> CategoryColumn | str:
@@ -99,45 +99,60 @@ def fit_recognised_categories(columns: Sequence[Any], locations: Sequence[CellLo
 
     A column with nearly as many different values as rows is of no use; the reason is returned instead.
     """
-    counts, n_missing = count_categories(columns)
-    n_rows = counts.total()
-    if sum(counts[category] for category in counts if is_number_text(category)) > _MIN_NUMBER_SHARE * n_rows:
+    found = count_categories(columns)
+    if found.counts[find_number_texts(found.categories)].sum() > _MIN_NUMBER_SHARE * found.n_rows:
         _warn_of_text_among_numbers(columns, locations)
-    return why_no_categories(counts) or _fit_counts(counts, n_missing, locations[0].column)
+    return why_no_categories(found) or _fit_counts(found, locations[0].column)
 
 
-def count_categories(columns: Sequence[Any]) -> "tuple[Counter[str], int]":
-    """Return how often each category occurs, and the number of missing values."""
-    counts: Counter[str] = Counter()
-    n_missing = 0
-    for column in columns:
-        codes, categories = category_codes(column)
-        frequencies = np.bincount(codes + 1, minlength=len(categories) + 1)
-        n_missing += int(frequencies[0])
-        counts.update(dict(zip(categories, frequencies[1:].tolist(), strict=True)))
-    return counts, n_missing
+@dataclass(frozen=True)
+class CategoryCounts:
+    """How often each category occurs. categories: Arrow text [c], in order of appearance; counts: [c]."""
+
+    categories: Any
+    counts: NDArray[np.int64]
+    n_missing: int
+
+    @property
+    def n_rows(self) -> int:
+        """Rows with a value."""
+        return int(self.counts.sum())
 
 
-def why_no_categories(counts: "Counter[str]") -> str | None:
+def count_categories(columns: Sequence[Any]) -> CategoryCounts:
+    """Count the categories in the same column of several tables together."""
+    found = [category_codes(column) for column in columns]
+    frequencies = [np.bincount(codes + 1, minlength=len(categories) + 1) for codes, categories in found]
+    if len(found) == 1:
+        return CategoryCounts(found[0][1], frequencies[0][1:], int(frequencies[0][0]))
+    encoded = pa.concat_arrays([categories for _, categories in found]).dictionary_encode()
+    counts = np.zeros(len(encoded.dictionary), np.int64)
+    np.add.at(counts, encoded.indices.to_numpy(), np.concatenate([one[1:] for one in frequencies]))
+    return CategoryCounts(encoded.dictionary, counts, sum(int(one[0]) for one in frequencies))
+
+
+def why_no_categories(found: CategoryCounts) -> str | None:
     """Return why text is of no use as categories: each row has its own, or it is prose. None if it may be of use."""
-    n_rows, n_values = counts.total(), len(counts)
+    n_rows, n_values = found.n_rows, len(found.categories)
     if 2 * n_values <= n_rows or n_rows < _MIN_ROWS_OF_TEXT:
         return None
     is_key = n_values > MAX_CATEGORIES or (n_rows >= MIN_ROWS and n_values >= _MIN_UNIQUE_SHARE * n_rows)
-    sample = list(islice(counts, _N_TEXTS_SAMPLED))
+    sample = found.categories[:_N_TEXTS_SAMPLED].to_pylist()
     n_words = sum(len(value.split()) for value in sample) / len(sample)
     if n_words >= _MIN_WORDS_OF_TEXT and (is_key or n_values == n_rows):
-        return f"free text with {n_values:,} different values in {n_rows:,} rows (--kind NAME=text counts its words)"
+        return f"free text with {n_values:,} different values in {n_rows:,} rows (the kind text counts its words)"
     return f"text with {n_values:,} different values in {n_rows:,} rows (an identifier?)" if is_key else None
 
 
-def _fit_counts(counts: "Counter[str]", n_missing: int, name: str) -> CategoryColumn:
-    n_rows = counts.total()
-    ranked = sorted(counts, key=lambda category: (-counts[category], category))
-    kept, others = ranked[:MAX_CATEGORIES], ranked[MAX_CATEGORIES:]
-    sizes = [counts[category] for category in kept] + [sum(counts[category] for category in others)] * bool(others)
-    shares = tuple(size / n_rows for size in sizes)
-    return CategoryColumn(name, "category", tuple(kept), bool(others), shares, n_missing > 0)
+def _fit_counts(found: CategoryCounts, name: str) -> CategoryColumn:
+    table = pa.table({"category": found.categories, "count": found.counts})
+    ranked = pc.sort_indices(table, [("count", "descending"), ("category", "ascending")])
+    kept, has_others = ranked[:MAX_CATEGORIES], len(ranked) > MAX_CATEGORIES
+    sizes = found.counts[kept].tolist()
+    sizes += [found.n_rows - sum(sizes)] * has_others
+    shares = tuple(size / found.n_rows for size in sizes)
+    categories = tuple(found.categories.take(kept).to_pylist())
+    return CategoryColumn(name, "category", categories, has_others, shares, found.n_missing > 0)
 
 
 def _warn_of_text_among_numbers(columns: Sequence[Any], locations: Sequence[CellLocation]) -> None:

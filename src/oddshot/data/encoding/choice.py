@@ -8,7 +8,8 @@ from oddshot.data.tables.column_names import format_names
 from oddshot.errors import InputError
 
 IGNORE = "ignore"
-CHOSEN_KINDS = ("number", "boolean", "category", "date", "text", IGNORE)
+INTERVAL = "interval"
+CHOSEN_KINDS = ("number", "boolean", "category", "date", INTERVAL, "text", IGNORE)
 
 IGNORED = "ignored as asked"
 NOT_CHOSEN = "not among the columns asked for"
@@ -31,6 +32,10 @@ class ColumnChoice:
                 raise InputError(
                     f"column {str(name)[:60]!r}: kind {str(kind)[:60]!r}; kinds are {', '.join(CHOSEN_KINDS)}"
                 )
+            if self.only is not None and kind == IGNORE and name in self.only:
+                raise InputError(f"column {name!r} is both among the columns to use and ignored")
+            if self.only is not None and kind != IGNORE and name not in self.only:
+                raise InputError(f"column {name!r} has the kind {kind}, but is not among the columns to use")
 
     @classmethod
     def of(cls, columns: Any) -> "ColumnChoice":
@@ -60,8 +65,12 @@ class ColumnChoice:
         """Return why a column is not used, or None if it is."""
         if self.kinds.get(name) == IGNORE:
             return IGNORED
-        is_named = self.only is None or name in self.only or name in self.kinds
-        return None if is_named else NOT_CHOSEN
+        return None if self.only is None or name in self.only else NOT_CHOSEN
+
+    @property
+    def intervals(self) -> tuple[str, ...]:
+        """The columns of which the time since the row before is used."""
+        return tuple(name for name, kind in self.kinds.items() if kind == INTERVAL)
 
     def kind(self, name: str) -> str | None:
         """Return the kind that was asked for, if one was."""

@@ -8,11 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from oddshot.data.encoding.scaling import MAX_SCALED_VALUE
 from oddshot.data.tables.columns import CellLocation
 
 AttributeArray = NDArray[np.float32]
 FillRows = Callable[[slice, AttributeArray], None]
 """fill(rows, out) writes the attributes of a slice of rows to out: [len(rows), n_attributes]."""
+
+ALL_MISSING = "all values missing"
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,11 @@ class ColumnEncoder(ABC):
     def stored_kind(self) -> str:
         """The kind as which files store the cells: kind itself, or "text" where only the encoder can read them."""
         return self.kind
+
+    @property
+    def first_limit(self) -> float:
+        """The size of the first attribute from which on rows that are learned from are clipped; others have none."""
+        return MAX_SCALED_VALUE
 
     @abstractmethod
     def read(self, column: Any, location: CellLocation) -> FillRows:

@@ -11,8 +11,10 @@ from oddshot.data.encoding.column_encoder import AttributeArray, ColumnEncoder, 
 from oddshot.data.encoding.running import runs_with_rows
 from oddshot.data.encoding.scaling import FloatArray, compute_moments, standardise
 from oddshot.data.encoding.validation import check_fields, is_bool, is_mean, is_scale
-from oddshot.data.tables.columns import CellLocation, arrow_kind, distinct_texts, read_timestamps
+from oddshot.data.tables import parsing
+from oddshot.data.tables.columns import CellLocation, arrow_kind, distinct_texts, read_any_numbers, read_timestamps
 from oddshot.data.tables.written_dates import DateOrder, detect_dates, is_date_order
+from oddshot.errors import InputError
 
 NOTHING_RECURS = "dates in which nothing recurs, neither hour, weekday nor month (a clock)"
 
@@ -26,7 +28,8 @@ _MONTH_SIN_COS = np.array(
     [(math.sin(2 * math.pi * month / 12), math.cos(2 * math.pi * month / 12)) for month in range(12)], np.float32
 )
 _MIN_ROWS = 20  # with fewer rows, dates may be a clock even if they are in no order
-MIN_MILLISECONDS = 1e11  # numbers above that are milliseconds since 1970
+_MIN_SECONDS = 1e8  # since 1970; below, numbers such as 20240131 or 45321.5 are dates in other notations
+_MIN_MILLISECONDS = 1e11  # numbers above that are milliseconds since 1970
 
 
 @dataclass(frozen=True)
@@ -84,11 +87,16 @@ class DateColumn(ColumnEncoder):
 
         return fill
 
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """What is used of the dates."""
+        parts = ("time", self.absolute), ("hour", self.hour), ("weekday", self.weekday), ("month", self.month)
+        return tuple(part for part, used in parts if used)
+
     def describe(self) -> str:
         """Return the name and what is used of the dates."""
-        parts = ("time", self.absolute), ("hour", self.hour), ("weekday", self.weekday), ("month", self.month)
         first = {"dmy": ", day first", "mdy": ", month first"}.get(self.order, "")
-        return f"{self.name} ({', '.join(part for part, used in parts if used)}{first})"
+        return f"{self.name} ({', '.join(self.parts)}{first})"
 
 
 def fit_dates(
@@ -99,7 +107,7 @@ def fit_dates(
     A part is used where the dates cover a whole day, week or year: of less, the rows to score may show another piece.
     Absolute time is used where it does not run with the rows. Where nothing is left, the reason is returned.
     """
-    order = order or _find_order(columns, locations[0])
+    order = order or find_order(columns, locations[0])
     timestamps = _read(columns, locations, order)
     moments = compute_moments([one[:, None] for one in timestamps])
     present = np.concatenate(timestamps)
@@ -124,7 +132,7 @@ def fit_dates(
 
 def fit_clock(columns: Sequence[Any], locations: Sequence[CellLocation]) -> DateColumn:
     """Fit an encoder of absolute time alone: the dates as numbers."""
-    order = _find_order(columns, locations[0])
+    order = find_order(columns, locations[0])
     moments = compute_moments([one[:, None] for one in _read(columns, locations, order)])
     mean, scale, missing = float(moments.mean[0]), float(moments.scale[0]), bool(moments.n_missing[0] > 0)
     return DateColumn(locations[0].column, "date", mean, scale, False, False, missing, order=order)
@@ -147,20 +155,34 @@ def month(seconds: FloatArray) -> Any:
     return np.floor(seconds).astype("M8[s]").astype("M8[M]").astype(np.int64) % 12
 
 
-def _find_order(columns: Sequence[Any], location: CellLocation) -> DateOrder:
+def find_order(columns: Sequence[Any], location: CellLocation) -> DateOrder:
     """Return how the dates are written, with a warning where the order of day and month is a guess."""
-    numbers = [column for column in columns if arrow_kind(column) == "number"]
-    if numbers:
-        largest = max(float(np.nanmax(np.asarray(column.cast("float64")))) for column in numbers)
-        return "milliseconds" if largest > MIN_MILLISECONDS else "seconds"
     texts = distinct_texts(columns)
     written = detect_dates(texts) if len(texts) else None
     if written is None:
-        return "iso"
+        numbers = [read_any_numbers(column, location) for column in columns if arrow_kind(column) == "number"]
+        if (parsed := parsing.try_parse(texts, parsing.parse_numbers)) is not None:
+            numbers.append(np.asarray(parsed, np.float64))
+        return _epoch_unit(np.concatenate(numbers), location) if any(map(len, numbers)) else "iso"
     if written.guessed:
         first = "the day" if written.order == "dmy" else "the month"
         location.warn(f"no date tells whether day or month comes first; {first} is taken to")
     return written.order
+
+
+def _epoch_unit(values: FloatArray, location: CellLocation) -> DateOrder:
+    """Return the unit of numbers since 1970, or since midnight; other numbers are refused. values: [n], NaN allowed."""
+    values = values[np.isfinite(values)]
+    low, high = float(values.min(initial=np.inf)), float(values.max(initial=-np.inf))
+    is_time_of_day = low >= 0 and high < _SECONDS_PER_DAY and bool((np.trunc(values) == values).all())
+    if low > high or is_time_of_day or (low >= _MIN_SECONDS and high < _MIN_MILLISECONDS):
+        return "seconds"
+    if low >= _MIN_MILLISECONDS and high < 1000 * _MIN_MILLISECONDS:
+        return "milliseconds"
+    raise InputError(
+        f"{location.where}: column {location.column!r}: numbers from {low:.10g} to {high:.10g} are neither seconds nor "
+        "milliseconds since 1970; write dates such as 2024-01-31, or use the kind number"
+    )
 
 
 def _read(columns: Sequence[Any], locations: Sequence[CellLocation], order: DateOrder) -> list[FloatArray]:

@@ -4,10 +4,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from oddshot.data.encoding.column_encoder import ColumnEncoder
 from oddshot.data.encoding.date_column import DateColumn
 from oddshot.data.encoding.encoding import Encoding
+from oddshot.data.encoding.interval_column import IntervalColumn, pair_with_row_before, read_intervals
 from oddshot.data.encoding.numeric_column import NumericColumn
 from oddshot.data.tables import parsing
 from oddshot.data.tables.categories import category_codes
@@ -20,6 +22,7 @@ from oddshot.data.tables.columns import (
 )
 
 NOT_USED = "not used"
+_SECONDS_PER_DAY = 86_400
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,7 @@ class ColumnDescription:
 def describe_table(table: Any, encoding: Encoding, where: str = "table") -> list[ColumnDescription]:
     """Describe every column of an Arrow table as the encoding takes it."""
     encoders = {encoder.name: encoder for encoder in encoding.encoders}
+    table = pair_with_row_before(table, encoding.intervals)
     out = []
     for name in table.column_names:
         column = table[name]
@@ -52,6 +56,10 @@ def describe_cells(column: Any, encoder: ColumnEncoder, location: CellLocation) 
     if encoder.kind == "category":
         codes, categories = category_codes(column)
         return int((codes < 0).sum()), f"{len(categories):,} different value{'s' * (len(categories) != 1)}"
+    if isinstance(encoder, IntervalColumn):
+        dates, values = read_intervals(column, location, encoder.order)
+        present = values[~np.isnan(values)]
+        return int(np.isnan(dates).sum()), f"{_range_text(present)}, in seconds since the row before"
     if isinstance(encoder, DateColumn):
         values = read_timestamps(column, location, encoder.order)
     elif isinstance(encoder, NumericColumn):
@@ -73,5 +81,11 @@ def describe_cells(column: Any, encoder: ColumnEncoder, location: CellLocation) 
         return n_missing, f"true in {present.mean():.0%}"
     if isinstance(encoder, DateColumn):
         first, last = (str(np.datetime64(int(end), "s")).replace("T", " ") for end in (low, high))
-        return n_missing, f"{first} to {last}"
-    return n_missing, f"{low:.4g} to {high:.4g}, median {np.median(present):.4g}"
+        if 0 <= low <= high < _SECONDS_PER_DAY:  # times without a date
+            first, last = first[-8:], last[-8:]
+        return n_missing, f"{first} to {last} ({', '.join(encoder.parts)})"
+    return n_missing, _range_text(present)
+
+
+def _range_text(values: NDArray[np.float64]) -> str:
+    return f"{values.min():.4g} to {values.max():.4g}, median {np.median(values):.4g}"

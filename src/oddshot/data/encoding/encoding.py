@@ -4,6 +4,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from oddshot.data.encoding.choice import ColumnChoice
 from oddshot.data.encoding.column_encoder import ColumnEncoder
 from oddshot.data.encoding.date_column import NOTHING_RECURS
+from oddshot.data.encoding.interval_column import IntervalColumn, pair_with_row_before
 from oddshot.data.encoding.kinds import KINDS, encoder_from_dict, encoder_to_dict, fit_column
 from oddshot.data.encoding.numeric_arrays import (
     check_magnitudes,
@@ -22,18 +24,21 @@ from oddshot.data.encoding.numeric_arrays import (
     is_numeric_array,
 )
 from oddshot.data.encoding.numeric_column import NumericColumn
-from oddshot.data.encoding.running import RUNNING_NUMBER, UNIQUE_KEY
+from oddshot.data.encoding.running import LONG_NUMBER, RUNNING_NUMBER, UNIQUE_KEY
+from oddshot.data.encoding.scaling import MAX_SCALED_VALUE
 from oddshot.data.tables.column_names import select_columns
-from oddshot.data.tables.columns import CellLocation
+from oddshot.data.tables.columns import CellLocation, RowNumbers
 from oddshot.data.tables.conversion import as_table, has_column_names
+from oddshot.data.tables.skipped_cells import SkippedCells
 from oddshot.errors import InputError
 
 _ROWS_PER_THREAD = 1 << 18  # read by one thread at a time, which limits the memory for them
 _ROWS_PER_BLOCK = 1 << 14  # written at a time, which stay in the processor's cache
 _MAX_REASONS_SHOWN = 5  # in an error message
 
-KEY_REASONS = (RUNNING_NUMBER, UNIQUE_KEY, NOTHING_RECURS)
-"""Why columns are left out that a person might miss."""
+KEPT_AT_NEED = (RUNNING_NUMBER, UNIQUE_KEY, NOTHING_RECURS)
+KEY_REASONS = (*KEPT_AT_NEED, LONG_NUMBER)
+"""Why columns are left out that a person might miss; the first ones are used where nothing else is."""
 
 
 @dataclass(frozen=True)
@@ -63,21 +68,24 @@ class Encoding:
         where: Sequence[str] | None = None,
         choice: ColumnChoice | None = None,
         context: Sequence[Any] = (),
+        row_numbers: Sequence[RowNumbers] | None = None,
     ) -> "Encoding":
         """Learn the columns' kinds, means, standard deviations and categories from all rows of all tables together.
 
         tables: frames, Arrow tables, dicts of columns, or arrays [n, M], with the same columns. where: the name of each
         table in error messages. choice: which columns to use, and as what; without it, columns with names that number
         the rows or are a clock are left out with a warning. context: more tables, which show what is a key.
+        row_numbers: how messages number the rows of each table.
         """
         where = where or [f"table {i + 1}" for i in range(len(tables))]
+        row_numbers = row_numbers or [1] * len(tables)
         if not tables:
             raise InputError("no table to fit the encoding on")
         found: Sequence[ColumnEncoder | str]
         if all(is_numeric_array(X) for X in tables) and not choice:
-            columns, found = fit_arrays(tables, where)
+            columns, found = fit_arrays(tables, where, row_numbers)
         else:
-            columns, found = _fit_tables(tables, where, choice or ColumnChoice(), context)
+            columns, found = _fit_tables(tables, where, choice or ColumnChoice(), context, row_numbers)
         encoders = tuple(one for one in found if not isinstance(one, str))
         dropped = {name: one for name, one in zip(columns, found, strict=True) if isinstance(one, str)}
         if not encoders:
@@ -86,25 +94,49 @@ class Encoding:
         _warn_of_keys(dropped, where[0])
         return cls(tuple(columns), encoders, dropped)
 
-    def transform(self, X: Any, where: str = "table", first_row: int = 1) -> NDArray[np.float32]:
+    def transform(
+        self, X: Any, where: str = "table", row_numbers: RowNumbers = 1, skipped: SkippedCells | None = None
+    ) -> NDArray[np.float32]:
         """Encode a table of n rows: [n, n_attributes], without NaN and infinities.
 
-        Columns are matched by name, those of an array by position. where, first_row: the name of the table and the
-        number of its first row in error messages.
+        Columns are matched by name, those of an array by position. where, row_numbers: how messages call the table and
+        its rows. skipped: gathers cells that are taken as missing; without it, there is a warning. Arrays with infinite
+        numbers are refused.
         """
         if not has_column_names(X):
             check_width(X, len(self.columns), where)
         numeric = [one for one in self.encoders if isinstance(one, NumericColumn) and one.kind == "number"]
+        if is_numeric_array(X):
+            check_magnitudes(X, self.columns, where, row_numbers)
         if is_numeric_array(X) and len(numeric) == len(self.encoders):
-            check_magnitudes(X, self.columns, where, first_row)
             used = [name not in self.dropped for name in self.columns]
             return encode_array(numeric, X if all(used) else X[:, used])
-        return _encode_table(self.encoders, self._select(X, where), where, first_row)
+        table = pair_with_row_before(self._select(X, where), self.intervals)
+        return _encode_table(
+            table, self.encoders, [CellLocation(where, one.name, row_numbers, skipped) for one in self.encoders]
+        )
+
+    def clip(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Encoded rows to learn from, without numbers far outside of the others: [n, n_attributes]."""
+        return np.clip(rows, -self._limits, self._limits)
+
+    @cached_property
+    def _limits(self) -> NDArray[np.float32]:
+        """Of the size of each attribute: [n_attributes]."""
+        limits: list[float] = []
+        for encoder in self.encoders:
+            limits += [encoder.first_limit, *[MAX_SCALED_VALUE] * (len(encoder.attribute_names) - 1)]
+        return np.array(limits, np.float32)
 
     @property
     def kinds(self) -> dict[str, str]:
-        """The kind of each column of use: number, boolean, category, date or text."""
+        """The kind of each column of use: number, boolean, category, date, text or interval."""
         return {encoder.name: encoder.kind for encoder in self.encoders}
+
+    @property
+    def intervals(self) -> tuple[str, ...]:
+        """The columns of which the time since the row before is used."""
+        return tuple(encoder.name for encoder in self.encoders if isinstance(encoder, IntervalColumn))
 
     @property
     def stored_kinds(self) -> dict[str, str]:
@@ -157,50 +189,61 @@ class Encoding:
 
 
 def _fit_tables(
-    tables: Sequence[Any], where: Sequence[str], choice: ColumnChoice, context: Sequence[Any]
+    tables: Sequence[Any],
+    where: Sequence[str],
+    choice: ColumnChoice,
+    context: Sequence[Any],
+    row_numbers: Sequence[RowNumbers],
 ) -> tuple[list[str], list[ColumnEncoder | str]]:
     """Return the column names, and the encoder of each or why it is of no use."""
     first = as_table(tables[0], where[0])
     columns = first.column_names
     choice.check_names(columns, where[0])
+    for X, table_name, numbers in zip(tables, where, row_numbers, strict=True):
+        if is_numeric_array(X):
+            check_magnitudes(X, columns, table_name, numbers)
     arrow_tables = [first]
     for X, table_name in zip(tables[1:], where[1:], strict=True):
         arrow_tables.append(select_columns(_with_names(X, columns, table_name), columns, table_name))
-    is_named, others = has_column_names(tables[0]), [as_table(X) for X in context]
-    found: list[ColumnEncoder | str] = []
-    for name in columns:
-        locations = [CellLocation(table_name, name) for table_name in where]
+    arrow_tables = [pair_with_row_before(table, choice.intervals) for table in arrow_tables]
+
+    def fit(name: str, asked: str | None, keep: bool = False) -> ColumnEncoder | str:
+        locations = [CellLocation(table_name, name, rows) for table_name, rows in zip(where, row_numbers, strict=True)]
         seen = [table[name] for table in others if name in table.column_names]
-        keep = not is_named or choice.keeps(name)
-        same_column = [table[name] for table in arrow_tables]
-        reason = choice.reason_to_drop(name)
-        found.append(reason or fit_column(same_column, locations, choice.kind(name), keep, seen))
+        return fit_column([table[name] for table in arrow_tables], locations, asked, keep, seen)
+
+    is_named, others = has_column_names(tables[0]), [as_table(X) for X in context]
+    found = [
+        choice.reason_to_drop(name) or fit(name, choice.kind(name), not is_named or choice.keeps(name))
+        for name in columns
+    ]
     if all(isinstance(one, str) for one in found):  # a key is better than nothing
-        for j, name in enumerate(columns):
-            if found[j] in KEY_REASONS:
-                locations = [CellLocation(table_name, name) for table_name in where]
-                found[j] = fit_column([table[name] for table in arrow_tables], locations, "number")
+        found = [fit(name, "number") if one in KEPT_AT_NEED else one for name, one in zip(columns, found, strict=True)]
     return columns, found
 
 
 def _warn_of_keys(dropped: Mapping[str, str], where: str) -> None:
     """Say which columns were left out because they tell rows apart and not kinds of rows."""
+    reasons = [reason for reason in dropped.values() if reason in KEY_REASONS]
     keys = [f"{name!r}: {reason}" for name, reason in dropped.items() if reason in KEY_REASONS]
     if keys:
         shown = "; ".join(keys[:_MAX_REASONS_SHOWN])
-        warnings.warn(f"{where}: left out {shown} (--kind NAME=number keeps it)", stacklevel=3)
+        remedy = " (the kind number keeps it)" if any(reason in KEPT_AT_NEED for reason in reasons) else ""
+        warnings.warn(f"{where}: left out {shown}{remedy}", stacklevel=3)
 
 
-def _encode_table(encoders: Sequence[ColumnEncoder], table: Any, where: str, first_row: int) -> NDArray[np.float32]:
+def _encode_table(
+    table: Any, encoders: Sequence[ColumnEncoder], locations: Sequence[CellLocation]
+) -> NDArray[np.float32]:
     """Encode all columns, each with its encoder, side by side: [n, n_attributes]."""
     ends = np.cumsum([len(encoder.attribute_names) for encoder in encoders]).tolist()
     rows = np.empty((table.num_rows, ends[-1]), np.float32)
 
     def encode_part(top: int) -> None:
         part, out = table.slice(top, _ROWS_PER_THREAD), rows[top : top + _ROWS_PER_THREAD]
-        locations = [CellLocation(where, encoder.name, first_row + top) for encoder in encoders]
         fills = [
-            encoder.read(part[encoder.name], location) for encoder, location in zip(encoders, locations, strict=True)
+            encoder.read(part[encoder.name], location.below(top))
+            for encoder, location in zip(encoders, locations, strict=True)
         ]
         for start in range(0, len(out), _ROWS_PER_BLOCK):
             block = slice(start, start + _ROWS_PER_BLOCK)

@@ -19,27 +19,36 @@ from oddshot.data.encoding.category_column import (
     fit_recognised_categories,
     why_no_categories,
 )
-from oddshot.data.encoding.column_encoder import ColumnEncoder
-from oddshot.data.encoding.date_column import MIN_MILLISECONDS, DateColumn, fit_clock, fit_dates
-from oddshot.data.encoding.numeric_column import NumericColumn, fit_booleans, fit_mostly_numbers, fit_numbers
-from oddshot.data.encoding.running import epoch_order, why_left_out
+from oddshot.data.encoding.column_encoder import ALL_MISSING, ColumnEncoder
+from oddshot.data.encoding.date_column import DateColumn, fit_clock, fit_dates
+from oddshot.data.encoding.interval_column import IntervalColumn, fit_intervals
+from oddshot.data.encoding.numeric_column import (
+    NumericColumn,
+    fit_booleans,
+    fit_mostly_numbers,
+    fit_number_values,
+    fit_numbers,
+    read_written_numbers,
+)
+from oddshot.data.encoding.running import LONG_NUMBER, are_long_numbers, epoch_order, why_left_out
 from oddshot.data.encoding.text_column import TextColumn, fit_text
 from oddshot.data.tables import parsing
 from oddshot.data.tables.columns import (
+    MAX_MAGNITUDE,
     ArrowKind,
     CellLocation,
     all_text_parses,
     arrow_kind,
     distinct_texts,
     distinct_values,
+    first_distinct_texts,
     has_values,
-    read_numbers,
+    read_any_numbers,
 )
-from oddshot.data.tables.written_dates import DateOrder, detect_dates
+from oddshot.data.tables.written_dates import detect_dates
 from oddshot.data.tables.written_numbers import PLAIN, detect_notation
 from oddshot.errors import InputError
 
-ALL_MISSING = "all values missing"
 _MIN_ROWS_OF_WORDS = 20  # fewer may not show the third word beside yes and no
 
 
@@ -100,7 +109,9 @@ CATEGORY = ColumnKind(
 DATE = ColumnKind("date", "dates", DateColumn, fit_dates, ("date",), _parse_dates, True)
 TEXT = ColumnKind("text", "texts", TextColumn, fit_text, (), parsing.clean_text, False)
 
-KINDS: dict[str, ColumnKind] = {kind.name: kind for kind in (NUMBER, BOOLEAN, CATEGORY, DATE, TEXT)}
+INTERVAL = ColumnKind("interval", "intervals", IntervalColumn, fit_intervals, (), parsing.clean_text, False)
+
+KINDS: dict[str, ColumnKind] = {kind.name: kind for kind in (NUMBER, BOOLEAN, CATEGORY, DATE, TEXT, INTERVAL)}
 """Column kinds by the name that model files and Encoding.kinds have for them.
 
 Kinds are tried in this order, and a column that is none of the others is a category. To add a kind, write a module like
@@ -121,6 +132,8 @@ def fit_column(
     asked: the kind that a person wants, if any. keep: whether a key is kept. context: the same column of tables that
     show what is a key, but are not fitted on.
     """
+    if asked == INTERVAL.name:
+        return fit_intervals(columns, locations)
     with_values = [column for column in columns if has_values(column)]
     if not with_values:
         return ALL_MISSING
@@ -129,13 +142,16 @@ def fit_column(
             return f"{column.type} values"
     if asked is not None:
         return _fit_asked(KINDS[asked], with_values, columns, locations)
-    kind, known = recognise_kind(with_values), [*columns, *(column for column in context if has_values(column))]
+    context = [column for column in context if has_values(column)]
+    kind, known = recognise_kind(with_values), [*columns, *context]
+    if kind is CATEGORY and recognise_kind([*with_values, *context]) is BOOLEAN:  # too few rows alone for two words
+        kind = BOOLEAN
     if kind is NUMBER and not keep:
-        return _fit_numbers_or_reason(columns, locations, known)
+        return _fit_numbers_or_reason(columns, locations, context)
     if kind is CATEGORY and (encoder := fit_mostly_numbers(columns, locations)) is not None:
         return encoder
     if kind is CATEGORY and len(known) > len(columns) and all(arrow_kind(column) != "other" for column in known):
-        return why_no_categories(count_categories(known)[0]) or kind.fit(columns, locations)
+        return why_no_categories(count_categories(known)) or kind.fit(columns, locations)
     return kind.fit(columns, locations)
 
 
@@ -145,34 +161,25 @@ def _fit_asked(
     """Fit the encoder of the kind that a person has named; a date as a number is absolute time."""
     if kind is NUMBER and recognise_kind(with_values) is DATE:
         return fit_clock(columns, locations)
-    if kind is DATE and not any(arrow_kind(column) == "date" for column in with_values):
-        order = _epoch_order_of_text(with_values)
-        return fit_dates(columns, locations, order)
     return (kind.fit_asked or kind.fit)(columns, locations)
 
 
-def _epoch_order_of_text(columns: Sequence[Any]) -> DateOrder | None:
-    """Return the unit of text that holds numbers since 1970, or None for other text."""
-    texts = distinct_texts(columns)
-    numbers = parsing.try_parse(texts, parsing.parse_numbers) if len(texts) else None
-    if numbers is None:
-        return None
-    return "milliseconds" if pc.max(numbers).as_py() > MIN_MILLISECONDS else "seconds"
-
-
 def _fit_numbers_or_reason(
-    columns: Sequence[Any], locations: Sequence[CellLocation], known: Sequence[Any]
+    columns: Sequence[Any], locations: Sequence[CellLocation], context: Sequence[Any]
 ) -> ColumnEncoder | str:
-    """Fit the encoder of a column of numbers, unless it counts rows or seconds."""
-    encoder, name = fit_numbers(columns, locations), locations[0].column
-    values = []
-    for column in known:
+    """Fit the encoder of a column of numbers, unless it counts rows or seconds, or identifies them."""
+    values, notation = read_written_numbers(columns, locations)
+    if are_long_numbers(values, MAX_MAGNITUDE):
+        return LONG_NUMBER
+    known, name = list(values), locations[0].column
+    for column in context:
         with suppress(InputError):  # a file to score may hold anything
-            values.append(read_numbers(column, locations[0], encoder.notation))
-    order = epoch_order(name, values)
+            known.append(read_any_numbers(column, locations[0], notation))
+    known = [np.where(np.isinf(one), np.nan, one) for one in known]
+    order = epoch_order(name, known)
     if order is not None:
         return fit_dates(columns, locations, order)
-    return why_left_out(name, values) or encoder
+    return why_left_out(name, known) or fit_number_values(values, notation, locations)
 
 
 def recognise_kind(columns: Sequence[Any]) -> ColumnKind:
@@ -182,18 +189,27 @@ def recognise_kind(columns: Sequence[Any]) -> ColumnKind:
         return BOOLEAN if all(_can_be_boolean(column) for column in columns) else CATEGORY
     if len(stored_kinds) > 1:
         return CATEGORY
+    if not stored_kinds:
+        return _recognise_text(columns)
     texts = distinct_texts(columns)
     if stored_kinds == {"boolean"}:
         return BOOLEAN if all_text_parses(texts, parsing.parse_booleans) else CATEGORY
-    if stored_kinds and len(texts) and not _is_written_as_stored(texts, stored_kinds):
+    if len(texts) and not _is_written_as_stored(texts, stored_kinds):
         return CATEGORY
-    if stored_kinds:
-        candidates = [kind for kind in KINDS.values() if stored_kinds <= set(kind.arrow_kinds)]
-    else:
-        n_rows = sum(len(column) - column.null_count for column in columns)
-        candidates = [kind for kind in KINDS.values() if kind.recognised_from_text]
-        candidates = [kind for kind in candidates if kind is not BOOLEAN or n_rows >= _MIN_ROWS_OF_WORDS]
+    candidates = [kind for kind in KINDS.values() if stored_kinds <= set(kind.arrow_kinds)]
     return next((kind for kind in candidates if all_text_parses(texts, kind.parser)), CATEGORY)
+
+
+def _recognise_text(columns: Sequence[Any]) -> ColumnKind:
+    """Return the kind of a column that all tables store as text."""
+    n_rows = sum(len(column) - column.null_count for column in columns)
+    first = first_distinct_texts(columns)  # mostly settles it
+    for kind in KINDS.values():
+        if not kind.recognised_from_text or (kind is BOOLEAN and n_rows < _MIN_ROWS_OF_WORDS):
+            continue
+        if all_text_parses(first, kind.parser) and all_text_parses(distinct_texts(columns), kind.parser):
+            return kind
+    return CATEGORY
 
 
 def encoder_to_dict(encoder: ColumnEncoder) -> dict[str, Any]:
@@ -231,6 +247,6 @@ def _can_be_boolean(column: Any) -> bool:
     """Return whether all cells are true, false, 0 or 1."""
     values = distinct_values(column)[1]
     if arrow_kind(values) == "number":
-        numbers = read_numbers(pa.chunked_array([values]), CellLocation("", ""))
+        numbers = read_any_numbers(pa.chunked_array([values]), CellLocation("", ""))
         return bool(np.isin(numbers[~np.isnan(numbers)], (0, 1)).all())
     return arrow_kind(values) == "boolean" or all_text_parses(values, parsing.parse_booleans)

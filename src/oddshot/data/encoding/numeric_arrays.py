@@ -6,12 +6,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from oddshot.data.encoding.kinds import ALL_MISSING
-from oddshot.data.encoding.numeric_column import NumericColumn
-from oddshot.data.encoding.scaling import compute_moments, deviation_from_constant, standardise
-from oddshot.data.tables.columns import MAX_MAGNITUDE, CellLocation
+from oddshot.data.encoding.column_encoder import ALL_MISSING
+from oddshot.data.encoding.numeric_column import NumericColumn, warn_of_distant_numbers
+from oddshot.data.encoding.scaling import compute_robust_moments, deviation_from_constant, standardise
+from oddshot.data.tables.columns import MAX_MAGNITUDE, CellLocation, RowNumbers
 from oddshot.data.tables.conversion import as_matrix
 from oddshot.errors import InputError
+
+_BLOCK_NUMBERS = 1 << 16  # scaled at a time, which stay in the processor's cache
 
 
 def is_numeric_array(X: Any) -> bool:
@@ -26,15 +28,21 @@ def check_width(X: Any, width: int, where: str) -> None:
         raise InputError(f"{where} has {found} column{'s' * (found != 1)}, the model was trained on {width}")
 
 
-def fit_arrays(arrays: Sequence[NDArray[Any]], where: Sequence[str]) -> tuple[list[str], list[NumericColumn | str]]:
+def fit_arrays(
+    arrays: Sequence[NDArray[Any]], where: Sequence[str], row_numbers: Sequence[RowNumbers]
+) -> tuple[list[str], list[NumericColumn | str]]:
     """Return the column names x0, x1, ... and the encoder of each, or why it is of no use; each array: [n, M]."""
     width = as_matrix(arrays[0], where[0]).shape[1]
     columns = [f"x{j}" for j in range(width)]
-    for array, array_name in zip(arrays, where, strict=True):
+    for array, array_name, numbers in zip(arrays, where, row_numbers, strict=True):
         check_width(array, width, array_name)
-        check_magnitudes(array, columns, array_name)
-    moments = compute_moments(arrays)
+        check_magnitudes(array, columns, array_name, numbers)
+    moments = compute_robust_moments(arrays)
     encoders = [NumericColumn.from_moments(name, "number", moments, j) for j, name in enumerate(columns)]
+    farthest = moments.limit * moments.scale
+    is_distant = np.any([(np.abs(array - moments.mean) > farthest).any(axis=0) for array in arrays], axis=0)
+    for j in np.flatnonzero(is_distant).tolist():
+        warn_of_distant_numbers(encoders[j], [array[:, j] for array in arrays], CellLocation(where[0], columns[j]))
     return columns, [encoder if moments.n_present[j] else ALL_MISSING for j, encoder in enumerate(encoders)]
 
 
@@ -43,8 +51,11 @@ def encode_array(encoders: Sequence[NumericColumn], X: NDArray[Any]) -> NDArray[
     mean = np.array([encoder.mean for encoder in encoders])
     scale = np.array([encoder.scale for encoder in encoders])
     has_indicator = np.array([encoder.missing for encoder in encoders], bool)
-    scaled = np.empty(X.shape, np.float32)
-    missing = standardise(np.asarray(X, np.float64), mean, scale, scaled)
+    scaled, missing = np.empty(X.shape, np.float32), np.empty(X.shape, bool)
+    step = max(_BLOCK_NUMBERS // max(X.shape[1], 1), 1)
+    for top in range(0, len(X), step):
+        block = slice(top, top + step)
+        missing[block] = standardise(np.asarray(X[block], np.float64), mean, scale, scaled[block])
     constant = np.array([encoder.constant for encoder in encoders], bool)
     if constant.any():
         beside = np.empty((len(X), int(constant.sum())), np.float32)
@@ -59,9 +70,9 @@ def encode_array(encoders: Sequence[NumericColumn], X: NDArray[Any]) -> NDArray[
     return rows
 
 
-def check_magnitudes(X: NDArray[Any], columns: Sequence[str], where: str, first_row: int = 1) -> None:
+def check_magnitudes(X: NDArray[Any], columns: Sequence[str], where: str, row_numbers: RowNumbers) -> None:
     """Refuse infinities and numbers beyond MAX_MAGNITUDE; X: [n, M], NaN allowed."""
     wrong = np.abs(np.asarray(X, np.float64)) > MAX_MAGNITUDE
     if wrong.any():
         i, j = np.argwhere(wrong)[0].tolist()
-        raise CellLocation(where, columns[j], first_row).too_large_error(i, X[i, j].item())
+        raise CellLocation(where, columns[j], row_numbers).too_large_error(i, X[i, j].item())

@@ -7,16 +7,27 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow as pa
 
-from oddshot.data.encoding.column_encoder import AttributeArray, ColumnEncoder, FillRows
-from oddshot.data.encoding.scaling import ColumnMoments, compute_moments, deviation_from_constant, standardise
+from oddshot.data.encoding.column_encoder import ALL_MISSING, AttributeArray, ColumnEncoder, FillRows
+from oddshot.data.encoding.scaling import (
+    MAX_SCALED_VALUE,
+    ColumnMoments,
+    FloatArray,
+    compute_moments,
+    compute_robust_moments,
+    deviation_from_constant,
+    standardise,
+)
 from oddshot.data.encoding.validation import check_fields, is_bool, is_mean, is_scale
 from oddshot.data.tables.columns import (
     CellLocation,
     arrow_kind,
     distinct_texts,
     distinct_values,
+    first_distinct_texts,
+    read_any_numbers,
     read_booleans,
     read_numbers,
+    within_magnitude,
 )
 from oddshot.data.tables.written_numbers import (
     PLAIN,
@@ -31,6 +42,7 @@ from oddshot.data.tables.written_numbers import (
 _MIN_ROWS = 20
 _MIN_NUMBER_SHARE = 0.95  # of the cells; the others are typing errors, or words such as "error"
 _N_PROBED_TEXTS, _MIN_PROBED_SHARE = 1000, 0.5
+_MAX_TEXTS_OF_NOTATION = 100_000  # by which the notation is found where not every text is a number
 _MIN_DIFFERENT_NUMBERS = 10  # fewer may be codes
 
 
@@ -40,7 +52,8 @@ class NumericColumn(ColumnEncoder):
 
     constant: whether all training rows had the same number; others are then from -1 to 1, whatever the unit.
     notation: how numbers are written where they are text. tolerant: whether a few cells of text were among them, which
-    are missing values. Files of earlier versions have none of these fields.
+    are missing values. limit: of scaled numbers in rows that are learned from. Files of earlier versions have none of
+    these fields.
     """
 
     kind: Literal["number", "boolean"]
@@ -50,10 +63,11 @@ class NumericColumn(ColumnEncoder):
     constant: bool = False
     notation: Notation = PLAIN
     tolerant: bool = False
+    limit: float = MAX_SCALED_VALUE
 
     def __post_init__(self) -> None:
         flags = dict.fromkeys(("missing", "constant", "tolerant"), is_bool)
-        check_fields(self, mean=is_mean, scale=is_scale, notation=is_notation, **flags)
+        check_fields(self, mean=is_mean, scale=is_scale, notation=is_notation, limit=is_scale, **flags)
         object.__setattr__(self, "notation", Notation(*self.notation))
 
     @classmethod
@@ -66,8 +80,16 @@ class NumericColumn(ColumnEncoder):
         notation: Notation = PLAIN,
     ) -> "NumericColumn":
         """Make the encoder of a column from the j-th of the moments."""
-        mean, scale = float(moments.mean[j]), float(moments.scale[j])
-        return cls(name, kind, mean, scale, bool(moments.n_missing[j] > 0), bool(moments.is_constant[j]), notation)
+        return cls(
+            name,
+            kind,
+            mean=float(moments.mean[j]),
+            scale=float(moments.scale[j]),
+            missing=bool(moments.n_missing[j] > 0),
+            constant=bool(moments.is_constant[j]),
+            notation=notation,
+            limit=float(moments.limit[j]),
+        )
 
     @property
     def attribute_names(self) -> tuple[str, ...]:
@@ -78,6 +100,11 @@ class NumericColumn(ColumnEncoder):
     def stored_kind(self) -> str:
         """Numbers that only people write so are read as text."""
         return self.kind if self.notation == PLAIN and not self.tolerant else "text"
+
+    @property
+    def first_limit(self) -> float:
+        """Numbers beyond it are far outside of the others."""
+        return self.limit
 
     def read(self, column: Any, location: CellLocation) -> FillRows:
         """Return a function that writes the 1 or 2 attributes."""
@@ -102,26 +129,45 @@ class NumericColumn(ColumnEncoder):
         return f"{self.name} (in {unit})" if unit else self.name
 
 
-def fit_numbers(columns: Sequence[Any], locations: Sequence[CellLocation]) -> NumericColumn:
+def fit_numbers(columns: Sequence[Any], locations: Sequence[CellLocation]) -> NumericColumn | str:
     """Fit the encoder of a column of numbers, given as the same column of each training table."""
+    return fit_number_values(*read_written_numbers(columns, locations), locations)
+
+
+def read_written_numbers(
+    columns: Sequence[Any], locations: Sequence[CellLocation]
+) -> tuple[list[FloatArray], Notation]:
+    """Return the numbers of each table, of any magnitude, [n] each, and how those that are text are written."""
     texts = distinct_texts(columns)
     notation = detect_notation(texts) or PLAIN
     if len(texts) and is_ambiguous(texts, notation):
         locations[0].warn(f"a {notation.thousands!r} before three digits is taken to separate thousands")
-    values = [read_numbers(column, location, notation) for column, location in zip(columns, locations, strict=True)]
-    moments = compute_moments([one[:, None] for one in values])
-    return NumericColumn.from_moments(locations[0].column, "number", moments, notation=notation)
+    pairs = zip(columns, locations, strict=True)
+    return [read_any_numbers(column, location, notation) for column, location in pairs], notation
+
+
+def fit_number_values(
+    values: Sequence[FloatArray], notation: Notation, locations: Sequence[CellLocation]
+) -> NumericColumn | str:
+    """Fit the encoder to the numbers of each table, [n] each; where all are missing or infinite, return that."""
+    finite = [within_magnitude(one, location) for one, location in zip(values, locations, strict=True)]
+    moments = compute_robust_moments([one[:, None] for one in finite])
+    if moments.n_present[0] == 0:
+        return ALL_MISSING
+    encoder = NumericColumn.from_moments(locations[0].column, "number", moments, notation=notation)
+    warn_of_distant_numbers(encoder, finite, locations[0])
+    return encoder
 
 
 def fit_mostly_numbers(columns: Sequence[Any], locations: Sequence[CellLocation]) -> NumericColumn | None:
     """Fit the encoder of a column of text that nearly always holds numbers, else None; other cells are missing."""
     if any(arrow_kind(column) != "text" for column in columns):
         return None
-    texts = distinct_texts(columns)
-    probed = detect_main_notation(texts[:_N_PROBED_TEXTS])  # mostly settles that it is other text
-    if probed is None or find_numbers(texts[:_N_PROBED_TEXTS], probed).mean() < _MIN_PROBED_SHARE:
+    texts = first_distinct_texts(columns, _N_PROBED_TEXTS)
+    probed = detect_main_notation(texts)  # mostly settles that it is other text
+    if probed is None or find_numbers(texts, probed).mean() < _MIN_PROBED_SHARE:
         return None
-    notation = detect_main_notation(texts)
+    notation = detect_main_notation(distinct_texts(columns)[:_MAX_TEXTS_OF_NOTATION])
     if notation is None:
         return None
     n_rows = n_numbers = n_different = 0
@@ -135,8 +181,25 @@ def fit_mostly_numbers(columns: Sequence[Any], locations: Sequence[CellLocation]
     values_of = [
         read_numbers(column, location, notation, True) for column, location in zip(columns, locations, strict=True)
     ]
-    moments = compute_moments([one[:, None] for one in values_of])
-    return replace(NumericColumn.from_moments(locations[0].column, "number", moments, notation=notation), tolerant=True)
+    moments = compute_robust_moments([one[:, None] for one in values_of])
+    encoder = NumericColumn.from_moments(locations[0].column, "number", moments, notation=notation)
+    warn_of_distant_numbers(encoder, values_of, locations[0])
+    return replace(encoder, tolerant=True)
+
+
+def warn_of_distant_numbers(encoder: NumericColumn, values: Sequence[Any], location: CellLocation) -> None:
+    """Say which numbers are too far outside of the others to be learned from as they are. values: [n] each."""
+    farthest = encoder.limit * encoder.scale
+    distant = np.concatenate([one[np.abs(one - encoder.mean) > farthest] for one in values])
+    if len(distant):
+        n_rows = sum(map(len, values))
+        example = max(distant.tolist(), key=lambda value: abs(value - encoder.mean))
+        taken = encoder.mean + np.copysign(farthest, example - encoder.mean)
+        verb = "is" if len(distant) == 1 else "are"
+        location.warn(
+            f"{len(distant):,} of {n_rows:,} numbers {verb} far outside of the others, such as {example:g}, "
+            f"which is learned from as {taken:.4g}"
+        )
 
 
 def fit_booleans(columns: Sequence[Any], locations: Sequence[CellLocation]) -> NumericColumn:

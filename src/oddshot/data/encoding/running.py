@@ -16,6 +16,7 @@ FloatArray = NDArray[np.float64]
 
 RUNNING_NUMBER = "a number that runs with the rows"
 UNIQUE_KEY = "a different number in each row (a key)"
+LONG_NUMBER = "numbers of 19 digits and more (an identifier)"
 
 MIN_ROWS = 20
 """Rows from which order and uniqueness are no chance."""
@@ -57,6 +58,14 @@ def why_left_out(name: str, tables: Sequence[FloatArray]) -> str | None:
     return UNIQUE_KEY if has_key_name or _is_permutation(np.concatenate(values)) else None
 
 
+def are_long_numbers(tables: Sequence[FloatArray], max_magnitude: float) -> bool:
+    """Return whether whole numbers mostly lie beyond a magnitude. tables: [n] each, NaN where missing."""
+    values = np.concatenate(tables)
+    values = values[np.isfinite(values)]
+    is_long = np.abs(values) > max_magnitude
+    return bool(2 * is_long.sum() > len(values) and (np.trunc(values) == values).all())
+
+
 def epoch_order(name: str, tables: Sequence[FloatArray]) -> Literal["seconds", "milliseconds"] | None:
     """Return "seconds" or "milliseconds" if a column of whole numbers, named like a time, counts those since 1970."""
     if _TIME_NAME.search(name) is None:
@@ -81,7 +90,7 @@ def runs_with_rows(tables: Sequence[FloatArray]) -> bool:
 
 def _is_running(name: str, values: Sequence[FloatArray], n_rows: int, is_whole: bool, has_key_name: bool) -> bool:
     """Return whether values that are strictly sorted count the rows, and are not sorted by chance or on purpose."""
-    steps = np.concatenate([np.diff(one) for one in values if len(one) >= MIN_ROWS or n_rows < MIN_ROWS])
+    steps = np.concatenate([np.diff(one) for one in _long_ones(values)])
     has_same_steps = len(steps) > 0 and bool(np.ptp(steps) <= _STEP_TOLERANCE * np.abs(steps).max())
     if n_rows < MIN_ROWS:
         is_counter = is_whole and has_same_steps and abs(float(steps[0])) == 1
@@ -91,11 +100,15 @@ def _is_running(name: str, values: Sequence[FloatArray], n_rows: int, is_whole: 
 
 def _is_strictly_sorted(values: Sequence[FloatArray]) -> bool:
     """Return whether values strictly rise, or fall, in each table; if some table is long, in the long ones."""
-    long = [one for one in values if len(one) >= MIN_ROWS]
-    steps = [np.diff(one) for one in long or values]
+    steps = [np.diff(one) for one in _long_ones(values)]
     if not any(map(len, steps)):
         return False
     return all((step > 0).all() for step in steps) or all((step < 0).all() for step in steps)
+
+
+def _long_ones(values: Sequence[FloatArray]) -> Sequence[FloatArray]:
+    """Return the values of long tables; of all if none is long."""
+    return [one for one in values if len(one) >= MIN_ROWS] or values
 
 
 def _is_permutation(values: FloatArray) -> bool:

@@ -1,7 +1,7 @@
 """Standardise columns to mean 0 and standard deviation 1, with missing values and constant columns."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,13 +15,19 @@ _MIN_DEVIATION = 1e-140  # below, squares lose digits and then vanish
 MAX_SCALED_VALUE = 1e9
 """Scaled values are clipped to ±1e9: anything farther from the mean is as anomalous, and float32 can square it."""
 
+_MIN_ROWS_TO_LIMIT = 20
+_MAX_ROWS_TO_LIMIT = 20_000  # a sample of them suffices
+_OUTSIDE_SHARE = 0.02  # of the values, at least one, that the limit does not depend on
+_LIMIT_FACTOR = 10.0  # times the largest deviation of the others: 23 standard deviations of a normal distribution
+
 
 @dataclass(frozen=True)
 class ColumnMoments:
     """Statistics of M columns over the rows of all tasks, each [M].
 
     A constant column has scale 1, a column without values mean 0. n_present, n_missing: rows with and without a value.
-    is_constant: whether all values are the same, so that nothing tells what is far from them.
+    is_constant: whether all values are the same, so that nothing tells what is far from them. limit: scaled values
+    beyond it are far outside of the others.
     """
 
     mean: FloatArray
@@ -29,6 +35,41 @@ class ColumnMoments:
     is_constant: NDArray[np.bool_]
     n_present: IntArray
     n_missing: IntArray
+    limit: FloatArray
+
+
+def compute_robust_moments(blocks: Sequence[NDArray[Any]]) -> ColumnMoments:
+    """Compute moments that a few values far outside of the others hardly change, such as 99999 for a broken sensor."""
+    if sum(map(len, blocks)) < _MIN_ROWS_TO_LIMIT:
+        return compute_moments(blocks)
+    low, high = _plausible_range(blocks)
+    moments = compute_moments([np.clip(block, low, high) for block in blocks])
+    farthest = np.maximum(high - moments.mean, moments.mean - low) / moments.scale
+    return replace(moments, limit=np.minimum(farthest, MAX_SCALED_VALUE))
+
+
+def _plausible_range(blocks: Sequence[NDArray[Any]]) -> tuple[FloatArray, FloatArray]:
+    """Return the lowest and the highest value of each column that is not far outside of the others, [M] each.
+
+    That is within ten times the deviation from the median that all but 2 % of the deviating values have. Columns with
+    too few values have an infinite range.
+    """
+    step = -(-sum(len(block) for block in blocks) // _MAX_ROWS_TO_LIMIT) or 1
+    values = np.concatenate([np.asarray(block[::step], np.float64) for block in blocks])
+    is_missing = np.isnan(values)
+    values[:, is_missing.all(axis=0)] = 0.0
+    median = (np.nanmedian if is_missing.any() else np.median)(values, axis=0)
+    deviation = np.abs(values - median)
+    deviation[~(deviation > 0)] = np.nan  # sorted to the end
+    n_deviating = np.count_nonzero(~np.isnan(deviation), axis=0)
+    n_outside = np.maximum(1, (_OUTSIDE_SHARE * n_deviating).astype(np.int64))
+    has_limit = (np.count_nonzero(~is_missing, axis=0) >= _MIN_ROWS_TO_LIMIT) & (n_deviating > n_outside)
+    farthest = np.full(values.shape[1], np.inf)
+    if has_limit.any():
+        position = np.maximum(n_deviating - 1 - n_outside, 0)[None]
+        others = np.take_along_axis(np.sort(deviation, axis=0), position, axis=0)[0]
+        farthest[has_limit] = _LIMIT_FACTOR * others[has_limit]
+    return median - farthest, median + farthest
 
 
 def compute_moments(blocks: Sequence[NDArray[Any]]) -> ColumnMoments:
@@ -55,7 +96,8 @@ def compute_moments(blocks: Sequence[NDArray[Any]]) -> ColumnMoments:
             [np.asarray(block)[:, underflows] for block in blocks], mean[underflows]
         )
     scale = np.where((low < high) & (deviation > 0), deviation, 1.0)
-    return ColumnMoments(mean, scale, low == high, n_present, sum(len(block) for block in blocks) - n_present)
+    n_missing = sum(len(block) for block in blocks) - n_present
+    return ColumnMoments(mean, scale, low == high, n_present, n_missing, np.full(width, MAX_SCALED_VALUE))
 
 
 def _tiny_deviation(blocks: Sequence[NDArray[Any]], mean: FloatArray) -> FloatArray:

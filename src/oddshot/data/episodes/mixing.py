@@ -1,6 +1,7 @@
 """Random mixing matrices, one per task, derived from a seed (Sec. 4.1)."""
 
 import copy
+import os
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -9,7 +10,7 @@ from numpy.typing import NDArray
 IntArray = NDArray[np.int64]
 
 MAX_CACHE_BYTES = 512 * 2**20  # larger sets of matrices are derived again from the seed whenever they are needed
-N_THREADS = 4  # NumPy draws random numbers without holding the interpreter's lock
+N_THREADS = min(16, os.cpu_count() or 1)  # NumPy draws random numbers without holding the interpreter's lock
 _MIN_ATTRIBUTES_FOR_THREADS = 256  # drawing a smaller matrix is too little work for a thread
 
 

@@ -9,14 +9,16 @@ from numpy.typing import NDArray
 
 from oddshot.data.episodes.mixing import IntArray, Mixing
 from oddshot.data.task import ANOMALY, NORMAL
-from oddshot.errors import InputError
+from oddshot.errors import require_whole_number
 
 SamplingRule = Literal["resampled", "published"]
 
 
 @dataclass(frozen=True)
 class EpisodeSizes:
-    """How many rows an episode has; the defaults are the paper's.
+    """How many rows an episode of training has; the defaults are the paper's.
+
+    With them a task needs 30 labelled normal rows (5 to adapt to, 25 to test on) and 6 labelled anomalies (1 and 5).
 
     Parameters
     ----------
@@ -50,8 +52,7 @@ class EpisodeSizes:
     def __post_init__(self) -> None:
         minima = {"support_normal": 1, "support_anomaly": 0, "query_normal": 1, "query_anomaly": 1}
         for name, minimum in minima.items():
-            if getattr(self, name) < minimum:
-                raise InputError(f"{name} is {getattr(self, name)}; it must be at least {minimum}")
+            require_whole_number(name, getattr(self, name), minimum)
 
     @property
     def normal(self) -> int:

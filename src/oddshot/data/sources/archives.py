@@ -18,6 +18,15 @@ from oddshot.errors import CapacityError, FileError, InputError, OddshotError
 
 MAX_UNPACKED_BYTES = 8 * 2**30  # DAMI's archives unpack to less than half of that
 MAX_PADDING_BYTES = 2**26  # after the last member of a tar archive
+MAX_HEADER_BYTES = 2**16  # of a tar header with long names or attributes, which tarfile reads as a whole
+MAX_TAR_MEMBERS = 100_000  # tarfile keeps the header of each in memory
+_LONG_HEADERS = (
+    tarfile.XHDTYPE,
+    tarfile.XGLTYPE,
+    tarfile.SOLARIS_XHDTYPE,
+    tarfile.GNUTYPE_LONGNAME,
+    tarfile.GNUTYPE_LONGLINK,
+)
 _CHUNK_BYTES = 2**20
 _DISK_FULL = (ENOSPC, EDQUOT, EFBIG)
 # Everything that tarfile, zipfile and the decompressors raise for a damaged archive.
@@ -41,6 +50,18 @@ class ArchiveError(InputError):
 
 class ArchiveSizeError(ArchiveError, CapacityError):
     """The archive unpacks to more than the limit."""
+
+
+class BoundedTarInfo(tarfile.TarInfo):
+    """The header of a tar member, refused if it announces a long one."""
+
+    @classmethod
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> "BoundedTarInfo":
+        """Read the fixed part of a header."""
+        info = super().frombuf(buf, encoding, errors)
+        if info.type in _LONG_HEADERS and info.size > MAX_HEADER_BYTES:
+            raise tarfile.ReadError(f"a header of {info.size} bytes; at most {MAX_HEADER_BYTES} are read")
+        return info
 
 
 def unpack_files(archive: Path, target: Path, files: Collection[str], limit: int = MAX_UNPACKED_BYTES) -> list[str]:
@@ -129,8 +150,10 @@ def _members(archive: Path) -> Iterator[tuple[str, int, IO[bytes]]]:
 
 def _tar_members(archive: Path) -> Iterator[tuple[str, int, IO[bytes]]]:
     # Mode "r|" reads the compressed file in one pass.
-    with gzip.open(archive) as plain, tarfile.open(fileobj=plain, mode="r|") as tar:
-        for member in tar:
+    with gzip.open(archive) as plain, tarfile.open(fileobj=plain, mode="r|", tarinfo=BoundedTarInfo) as tar:
+        for number, member in enumerate(tar, start=1):
+            if number > MAX_TAR_MEMBERS:
+                raise ArchiveSizeError(f"{archive}: holds more than {MAX_TAR_MEMBERS} files; refused")
             content = tar.extractfile(member) if member.isreg() else None
             if content is not None:
                 yield member.name, member.size, content

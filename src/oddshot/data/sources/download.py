@@ -2,31 +2,37 @@
 
 import http.client
 import os
+import time
 import urllib.request
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from urllib.error import HTTPError, URLError
 
-from oddshot.errors import InputError, file_error
+from oddshot.errors import CapacityError, InputError, file_error, printable
 
 CHUNK_BYTES = 2**18
-TIMEOUT_SECONDS = 30
+TIMEOUT_SECONDS = 30  # without a byte
+MAX_BYTES = 8 * 2**30  # four times the largest archive
+SLOW_SECONDS, SLOW_BYTES = 60, 60 * 2**10  # a server that sends less in this time is given up
 _RANGE_NOT_SATISFIABLE, _PARTIAL_CONTENT = 416, 206
 
 
 def download(url: str, target: Path, part: Path, progress: bool = True) -> None:
     """Download `url` to `target`, complete or not at all; resume after the bytes in `part` if the server allows it."""
-    if not url.startswith(("http://", "https://")):
+    if not _is_http(url):
         raise InputError(f"{url}: not an http or https address")
     try:
         _receive(url, part, progress)
         os.replace(part, target)
     except HTTPError as error:
-        raise InputError(f"{url}: the server answers {error.code} {error.reason}") from error
+        raise InputError(f"{url}: the server answers {error.code} {printable(error.reason)}") from error
     except (URLError, TimeoutError, ConnectionError, http.client.HTTPException) as error:
         reason = str(error.reason if isinstance(error, URLError) else error) or type(error).__name__
         n_bytes = _size(part)
         kept = f"; the first {n_bytes} bytes are kept, fetch again to go on" if n_bytes else ""
-        raise InputError(f"cannot reach {url} ({reason}): offline?{kept}") from error
+        hint = f"offline? Files that you have are read with --data-dir{kept}"
+        raise InputError(f"cannot reach {url} ({printable(reason)}): {hint}") from error
     except OSError as error:
         raise file_error("write", part, error) from error
 
@@ -55,8 +61,22 @@ def _receive(url: str, part: Path, progress: bool) -> None:
         raise http.client.HTTPException(f"the connection ended after {n_bytes} of {total} bytes")
 
 
+def _is_http(url: str) -> bool:
+    return url.lower().startswith(("http://", "https://"))
+
+
 def _size(path: Path) -> int:
     return path.stat().st_size if path.exists() else 0
+
+
+class _HttpRedirects(urllib.request.HTTPRedirectHandler):
+    """Follows redirects to http and https only."""
+
+    def redirect_request(self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str) -> Any:
+        """The next request."""
+        if not _is_http(newurl):
+            raise InputError(f"{req.full_url}: redirects to {printable(newurl[:80])}, not an http or https address")
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 
 def _request(url: str, start: int) -> http.client.HTTPResponse:
@@ -65,7 +85,8 @@ def _request(url: str, start: int) -> http.client.HTTPResponse:
     headers = {"User-Agent": "oddshot", "Accept-Encoding": "identity"}
     if start:
         headers["Range"] = f"bytes={start}-"
-    response = urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=TIMEOUT_SECONDS)
+    opener = urllib.request.build_opener(_HttpRedirects)
+    response = opener.open(urllib.request.Request(url, headers=headers), timeout=TIMEOUT_SECONDS)
     assert isinstance(response, http.client.HTTPResponse)
     return response
 
@@ -79,8 +100,23 @@ def _write(response: http.client.HTTPResponse, part: Path, start: int, total: in
     bar = Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True), disable=not progress)
     with bar, part.open("ab" if start else "wb") as out:
         bar_task = bar.add_task(part.name.removesuffix(".part"), total=total, completed=start)
-        while chunk := response.read(CHUNK_BYTES):
+        for chunk in _chunks(response, MAX_BYTES - start):
             out.write(chunk)
             bar.advance(bar_task, len(chunk))
         out.flush()
         os.fsync(out.fileno())
+
+
+def _chunks(response: http.client.HTTPResponse, max_bytes: int) -> Iterator[bytes]:
+    """Yield what the server sends, as it arrives; too much of it or too slowly is an error."""
+    n_bytes = n_before = 0
+    since = time.monotonic()
+    while chunk := response.read1(CHUNK_BYTES):
+        n_bytes += len(chunk)
+        if n_bytes > max_bytes:
+            raise CapacityError(f"{response.url}: sends more than {MAX_BYTES} bytes; refused")
+        yield chunk
+        if time.monotonic() - since > SLOW_SECONDS:
+            if n_bytes - n_before < SLOW_BYTES:
+                raise TimeoutError(f"less than {SLOW_BYTES} bytes in {SLOW_SECONDS} seconds")
+            n_before, since = n_bytes, time.monotonic()

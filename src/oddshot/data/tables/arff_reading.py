@@ -24,9 +24,11 @@ def read_arff(path: Path, text_columns: Sequence[str] = ()) -> Any:
     _refuse_sparse_rows(content, path)
     try:
         document = arff.loads(content)
-    except arff.ArffException as error:
-        reason = " ".join(str(error).split()).rstrip(".")
+    except arff.ArffException as error:  # its str() fails where a row holds a percent sign
+        reason = " ".join(error.message.replace("%d", str(error.line), 1).split()).rstrip(".")
         raise InputError(f"{path}: not a readable ARFF file ({reason})") from error
+    except (ValueError, IndexError, TypeError) as error:
+        raise InputError(f"{path}: not a readable ARFF file (a line of its header is incomplete)") from error
     columns = zip(*document["data"], strict=True) if document["data"] else [()] * len(document["attributes"])
     types = [pa.float64() if declared in _NUMERIC_TYPES else pa.string() for _, declared in document["attributes"]]
     arrays = [pa.array(cells, arrow_type) for cells, arrow_type in zip(columns, types, strict=True)]

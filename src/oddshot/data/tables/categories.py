@@ -5,7 +5,6 @@ text must give the same categories as the file read at once. So 1, 1.0 and "1" a
 "true".
 """
 
-import re
 from typing import Any
 
 import numpy as np
@@ -24,17 +23,20 @@ _MICROSECONDS_PER_SECOND = 1_000_000
 _MAX_SECONDS = 9e12  # microseconds beyond would overflow 64 bits
 
 
-def category_codes(column: Any) -> tuple[NDArray[np.int32], list[str]]:
-    """Return the code of each cell, [n], -1 for missing, and the categories in order of appearance."""
+def category_codes(column: Any) -> tuple[NDArray[np.int32], Any]:
+    """Return the code of each cell, [n], -1 for missing, and the categories, an Arrow array, in order of appearance."""
     codes, values = distinct_values(column)
-    categories = canonical_text(values).dictionary_encode()
+    texts = canonical_text(values)
+    if texts.equals(values):
+        return codes, texts
+    categories = texts.dictionary_encode()
     category_of_value = categories.indices.fill_null(-1).to_numpy().astype(np.int32)
-    return np.append(category_of_value, np.int32(-1))[codes], categories.dictionary.to_pylist()
+    return np.append(category_of_value, np.int32(-1))[codes], categories.dictionary
 
 
-def is_number_text(category: str) -> bool:
-    """Return whether a category is written as a number."""
-    return re.fullmatch(_NUMBER_PATTERN.strip("^$"), category) is not None
+def find_number_texts(categories: Any) -> NDArray[np.bool_]:
+    """Return which of an Arrow array of categories are written as numbers: [n]."""
+    return np.asarray(pc.match_substring_regex(categories, _NUMBER_PATTERN.replace(r"\d", r"\p{Nd}")), bool)
 
 
 def canonical_text(values: Any) -> Any:

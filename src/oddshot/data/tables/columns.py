@@ -5,7 +5,7 @@
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal
 
@@ -15,11 +15,15 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from oddshot.data.tables import parsing
+from oddshot.data.tables.skipped_cells import SkippedCells
 from oddshot.data.tables.written_dates import DateOrder, epoch_timestamps, parse_written_dates
 from oddshot.data.tables.written_numbers import PLAIN, Notation, find_numbers, parse_written_numbers
 from oddshot.errors import InputError
 
 FloatArray = NDArray[np.float64]
+RowNumbers = int | NDArray[np.int64]
+"""How messages number rows: the number of the first, or of each."""
+
 ArrowKind = Literal["null", "number", "boolean", "date", "text", "other"]
 
 MAX_MAGNITUDE = 1e18
@@ -34,6 +38,7 @@ _EXPECTED_DATES = {
 _UNITS_PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 _SECONDS_PER_DAY = 86_400
 _N_PROBED_VALUES = 100
+_N_PROBED_ROWS = 10_000
 _MAX_VALUE_CHARACTERS = 60  # of a cell that an error message shows
 
 
@@ -41,18 +46,35 @@ _MAX_VALUE_CHARACTERS = 60  # of a cell that an error message shows
 class CellLocation:
     """Names a column in error messages.
 
-    where: the file or table. column: the column's name. first_row: the number that messages give to its first cell.
+    where: the file or table. column: the column's name. rows: how messages number its cells. skipped: gathers cells
+    that are taken as missing; without it, there is a warning.
     """
 
     where: str
     column: str
-    first_row: int = 1
+    rows: RowNumbers = 1
+    skipped: SkippedCells | None = None
 
     def error(self, index: int, value: object, problem: str) -> InputError:
         """Return an error about the cell at `index`, which holds `value`."""
-        shown = repr(value)
-        shown = shown if len(shown) <= _MAX_VALUE_CHARACTERS else shown[: _MAX_VALUE_CHARACTERS - 3] + "..."
-        return InputError(f"{self.where}: row {self.first_row + index}, column {self.column!r}: {shown} {problem}")
+        place = f"{self.where}: row {self._row(index)}, column {self.column!r}"
+        return InputError(f"{place}: {_shortened(value)} {problem}")
+
+    def skip(self, is_skipped: NDArray[np.bool_], value: object, problem: str) -> None:
+        """Say that cells, at least one of [n], are taken as missing. value: the first of them."""
+        skipped = SkippedCells() if self.skipped is None else self.skipped
+        first_row = self._row(int(is_skipped.argmax()))
+        skipped.add(self.column, int(is_skipped.sum()), first_row, f"{_shortened(value)} {problem}")
+        if self.skipped is None:
+            for notice in skipped.notices():
+                warnings.warn(f"{self.where}: {notice}", stacklevel=1)  # one place: the same notice is shown once
+
+    def below(self, n_rows: int) -> "CellLocation":
+        """Return the location of the cells below the first n_rows."""
+        return replace(self, rows=self.rows + n_rows if isinstance(self.rows, int) else self.rows[n_rows:])
+
+    def _row(self, index: int) -> int:
+        return self.rows + index if isinstance(self.rows, int) else int(self.rows[index])
 
     def too_large_error(self, index: int, value: object) -> InputError:
         """Return an error about a number beyond MAX_MAGNITUDE at `index`."""
@@ -65,6 +87,11 @@ class CellLocation:
     def type_error(self, column: Any, expected: str) -> InputError:
         """Return an error about a column whose Arrow type is not the expected one."""
         return InputError(f"{self.where}: column {self.column!r} holds {column.type} values, expected {expected}")
+
+
+def _shortened(value: object) -> str:
+    shown = repr(value)
+    return shown if len(shown) <= _MAX_VALUE_CHARACTERS else shown[: _MAX_VALUE_CHARACTERS - 3] + "..."
 
 
 def arrow_kind(column: Any) -> ArrowKind:
@@ -94,31 +121,28 @@ def _kind_of_type(arrow_type: Any) -> ArrowKind:
 def read_numbers(
     column: Any, location: CellLocation, notation: Notation = PLAIN, is_tolerant: bool = False
 ) -> FloatArray:
-    """Return the cells as numbers: [n]. Other text, infinities and numbers beyond MAX_MAGNITUDE are errors.
+    """Return the cells as numbers: [n]. Other text and numbers beyond MAX_MAGNITUDE are errors, infinite ones missing.
 
-    notation: how text is written. is_tolerant: whether other text is taken as missing, with a warning.
+    notation: how text is written. is_tolerant: whether other text is taken as missing too.
     """
     if is_tolerant and arrow_kind(column) == "text":
         column = _without_other_text(column, location, notation)
+    return within_magnitude(read_any_numbers(column, location, notation), location)
+
+
+def read_any_numbers(column: Any, location: CellLocation, notation: Notation = PLAIN) -> FloatArray:
+    """Return the cells as numbers of any magnitude, infinite ones included: [n]."""
     parser = partial(parse_written_numbers, notation=notation)
     column = _decode(column, ("number", "boolean", "text"), parser, location, "a number")
-    if pa.types.is_duration(column.type):
-        values = _to_float64(column.cast(pa.int64())) / _UNITS_PER_SECOND[column.type.unit]
-    else:
-        values = _to_float64(column)
-    _check_magnitude(values, location)
-    return values
+    return _to_float64(column)
 
 
 def _without_other_text(column: Any, location: CellLocation, notation: Notation) -> Any:
-    """Replace the cells of a column of text that are no numbers by null, with a warning."""
+    """Replace the cells of a column of text that are no numbers by null."""
     text = column.cast(pa.string()).combine_chunks()
     is_number = find_numbers(text, notation)
     if not is_number.all():
-        index, n_others = int(is_number.argmin()), int((~is_number).sum())
-        more = f" (and {n_others - 1:,} more)" if n_others > 1 else ""
-        problem = f"is not a number and taken as missing{more}"
-        warnings.warn(str(location.error(index, text[index].as_py(), problem)), stacklevel=4)
+        location.skip(~is_number, text[int(is_number.argmin())].as_py(), "is not a number")
         text = pc.if_else(pa.array(is_number), text, pa.scalar(None, text.type))
     return pa.chunked_array([text])
 
@@ -144,11 +168,8 @@ def read_timestamps(column: Any, location: CellLocation, order: DateOrder = "iso
     parser = partial(parse_written_dates, order=order)
     column = _decode(column, ("date", "text", "number") if is_epoch else ("date", "text"), parser, location, expected)
     if arrow_kind(column) == "number":
-        _check_magnitude(_to_float64(column), location)
-        column = epoch_timestamps(column, order)
-    values = timestamps_to_seconds(column)
-    _check_magnitude(values, location)
-    return values
+        column = epoch_timestamps(pa.array(within_magnitude(_to_float64(column), location)), order)
+    return within_magnitude(timestamps_to_seconds(column), location)
 
 
 def timestamps_to_seconds(column: Any) -> FloatArray:
@@ -192,6 +213,8 @@ def has_values(column: Any) -> bool:
     """Return whether any cell has a value."""
     if arrow_kind(column) == "null" or column.null_count == len(column):
         return False
+    if len(column) > _N_PROBED_VALUES and has_values(column.slice(0, _N_PROBED_VALUES)):
+        return True
     values = distinct_values(column)[1] if arrow_kind(column) == "text" else column
     if arrow_kind(values) == "text":
         return bool(parsing.clean_text(values, parsing.MISSING_AMONG_NUMBERS).null_count < len(values))
@@ -204,28 +227,55 @@ def distinct_texts(columns: Sequence[Any]) -> Any:
     return pa.concat_arrays(texts) if texts else pa.array([], pa.string())
 
 
+def first_distinct_texts(columns: Sequence[Any], n: int = _N_PROBED_VALUES) -> Any:
+    """Return the first n of distinct_texts; in most columns the first rows already have n different texts."""
+    first = next((column for column in columns if arrow_kind(column) == "text"), None)
+    if first is not None and not pa.types.is_dictionary(first.type):
+        texts = distinct_texts([first.slice(0, _N_PROBED_ROWS)])
+        if len(texts) >= n:
+            return texts[:n]
+    return distinct_texts(columns)[:n]
+
+
 def all_text_parses(values: Any, parser: parsing.Parser) -> bool:
     """Return whether every cell of an Arrow array of text can be parsed."""
     probe = values[:_N_PROBED_VALUES]  # mostly settles it
-    return all(parsing.try_parse(part, parser) is not None for part in (probe, values))
+    parts = (probe, values) if len(values) > len(probe) else (values,)
+    return all(parsing.try_parse(part, parser) is not None for part in parts)
 
 
 def parse_text_column(column: Any, parser: parsing.Parser, location: CellLocation, expected: str) -> Any:
     """Parse a column of text; the error names the first cell that is not what was expected."""
-    parsed = parsing.try_parse(column, parser)
+    parsed = _parse_distinct(column, parser) if _repeats_texts(column) else parsing.try_parse(column, parser)
     if parsed is None:
+        column = column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
         index = parsing.first_unparsable(column, parser)
         raise location.error(index, column[index].as_py(), f"is not {expected}")
     return parsed
+
+
+def _repeats_texts(column: Any) -> bool:
+    """Return whether a long column of text seems to have far fewer values than cells: some repeat in the first rows."""
+    if pa.types.is_dictionary(column.type):
+        return True
+    first_rows = column.slice(0, _N_PROBED_ROWS)
+    return len(column) > _N_PROBED_ROWS and len(pc.unique(first_rows)) < 0.9 * len(first_rows)
+
+
+def _parse_distinct(column: Any, parser: parsing.Parser) -> Any | None:
+    """Parse the different cells of a column of text, each once."""
+    codes, values = distinct_values(column)
+    parsed = parsing.try_parse(values, parser)
+    return None if parsed is None else parsed.take(pa.array(codes, mask=codes < 0))
 
 
 def _decode(
     column: Any, allowed: tuple[ArrowKind, ...], parser: parsing.Parser, location: CellLocation, expected: str
 ) -> Any:
     """Return the column without dictionary encoding and, if it is text, parsed; other kinds than those are errors."""
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
     kind = arrow_kind(column)
+    if pa.types.is_dictionary(column.type) and kind != "text":
+        column = column.cast(column.type.value_type)
     if column.null_count == len(column):
         return pa.chunked_array([pa.nulls(len(column))])
     if kind == "text":
@@ -235,15 +285,24 @@ def _decode(
     return column
 
 
-def _check_magnitude(values: FloatArray, location: CellLocation) -> None:
-    """Refuse infinities and numbers beyond MAX_MAGNITUDE; values: [n], NaN allowed."""
-    if len(values) and not max(np.fmax.reduce(values), -np.fmin.reduce(values)) <= MAX_MAGNITUDE:
-        wrong = np.abs(values) > MAX_MAGNITUDE
-        if wrong.any():
-            index = int(wrong.argmax())
-            raise location.too_large_error(index, values[index].item())
+def within_magnitude(values: FloatArray, location: CellLocation) -> FloatArray:
+    """Return numbers with NaN for infinite ones; others beyond MAX_MAGNITUDE are errors. values: [n], NaN allowed."""
+    if len(values) == 0 or max(np.fmax.reduce(values), -np.fmin.reduce(values)) <= MAX_MAGNITUDE:
+        return values
+    is_infinite = np.isinf(values)
+    if is_infinite.any():
+        location.skip(is_infinite, values[int(is_infinite.argmax())].item(), "is infinite")
+        values = np.where(is_infinite, np.nan, values)
+    is_wrong = np.abs(values) > MAX_MAGNITUDE
+    if is_wrong.any():
+        index = int(is_wrong.argmax())
+        raise location.too_large_error(index, values[index].item())
+    return values
 
 
 def _to_float64(column: Any) -> FloatArray:
+    """Return numbers, booleans, or durations in seconds: [n]."""
+    if pa.types.is_duration(column.type):
+        return _to_float64(column.cast(pa.int64())) / _UNITS_PER_SECOND[column.type.unit]
     values: FloatArray = np.asarray(column.cast(pa.float64(), safe=False))
     return values

@@ -9,7 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from oddshot.data.tables.column_names import check_unique_names
-from oddshot.errors import InputError
+from oddshot.errors import InputError, one_line
 
 _CONVERSION_ERRORS = (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError)
 
@@ -32,6 +32,7 @@ def as_table(X: Any, where: str = "table") -> Any:
     elif hasattr(X, "iloc") and hasattr(X, "columns"):  # pandas
         columns = _columns_by_name(X.columns, (_to_arrow_array(X.iloc[:, j]) for j in range(X.shape[1])), where)
     elif isinstance(X, Mapping):
+        check_cells(X, where)
         columns = _columns_by_name(X.keys(), (_to_arrow_array(cells) for cells in X.values()), where)
     elif hasattr(X, "__arrow_c_stream__"):
         return as_table(pa.table(X), where)
@@ -41,6 +42,22 @@ def as_table(X: Any, where: str = "table") -> Any:
     if len({len(cells) for cells in columns.values()}) > 1:
         raise InputError(f"{where}: columns of different lengths")
     return pa.table({name: _to_common_type(cells) for name, cells in columns.items()})
+
+
+def check_cells(columns: Mapping[Any, Any], where: str) -> None:
+    """Refuse a dict whose values are not columns, such as a dict of the cells of one row."""
+    for name, cells in columns.items():
+        is_column = isinstance(cells, Iterable) and not isinstance(cells, str | bytes | Mapping)
+        if not is_column or (isinstance(cells, np.ndarray) and cells.ndim != 1):
+            raise InputError(f"{where}: column {name!r} is {one_line(cells)}; expected a list of its cells")
+
+
+def count_rows(X: Any, where: str = "table") -> int:
+    """Return the number of rows of an array or of a table of any library."""
+    if not has_column_names(X):
+        return len(as_matrix(X, where))
+    is_frame = hasattr(X, "columns") and hasattr(X, "shape")  # of pandas or polars: known without conversion
+    return int(X.shape[0]) if is_frame else int(as_table(X, where).num_rows)
 
 
 def flatten_structs(table: Any) -> Any:
@@ -100,16 +117,25 @@ def _to_arrow_array(cells: Any) -> Any:
 def _is_common_type(arrow_type: Any) -> bool:
     if pa.types.is_dictionary(arrow_type):
         arrow_type = arrow_type.value_type
-    return not (isinstance(arrow_type, pa.BaseExtensionType) or pa.types.is_string_view(arrow_type))
+    is_special = isinstance(arrow_type, pa.BaseExtensionType) or pa.types.is_string_view(arrow_type)
+    return not (is_special or _is_short_decimal(arrow_type))
+
+
+def _is_short_decimal(arrow_type: Any) -> bool:
+    return bool(pa.types.is_decimal(arrow_type) and arrow_type.bit_width < 128)
 
 
 def _to_common_type(column: Any) -> Any:
-    """Convert extension and view types, which few Arrow functions support, to common ones."""
+    """Convert extension and view types and short decimals, which few Arrow functions support, to common ones."""
     arrow_type = column.type
+    if pa.types.is_dictionary(arrow_type) and not _is_common_type(arrow_type):
+        chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+        decoded = [_to_common_type(chunk.dictionary).take(chunk.indices) for chunk in chunks]
+        return pa.chunked_array(decoded) if decoded else pa.chunked_array([], pa.string())
     if isinstance(arrow_type, pa.BaseExtensionType):
         return _to_common_type(column.cast(arrow_type.storage_type))
     if pa.types.is_string_view(arrow_type):
         return column.cast(pa.large_string())
-    if pa.types.is_dictionary(arrow_type) and pa.types.is_string_view(arrow_type.value_type):
-        return column.cast(pa.large_string())
+    if _is_short_decimal(arrow_type):
+        return column.cast(pa.decimal128(arrow_type.precision, arrow_type.scale))
     return column

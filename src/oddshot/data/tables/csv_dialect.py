@@ -112,11 +112,12 @@ def _detect_decimal(rows: Sequence[Sequence[str]], delimiter: str) -> str:
 
 def _check_quotes_are_closed(path: Path, dialect: CsvDialect) -> None:
     """Refuse a quotation mark that is never closed: the rest of the file would be one cell."""
-    n_read = 0
-    with open_python_csv(path, dialect, strict=True) as rows:
-        try:
-            for _ in rows:
-                n_read += 1
-        except csv.Error as error:
-            if re.match("unexpected end of data|field larger than", str(error)):
-                raise InputError(f"{path}: row {n_read + 1}: a quotation mark is opened and never closed") from None
+    place = "the header"
+    try:
+        with open_python_csv(path, dialect, strict=True) as rows:
+            place = "row 1"
+            for i, _ in enumerate(rows, start=2):
+                place = f"row {i}"
+    except csv.Error as error:
+        if re.match("unexpected end of data|field larger than", str(error)):
+            raise InputError(f"{path}: {place}: a quotation mark is opened and never closed") from None

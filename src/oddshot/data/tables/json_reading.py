@@ -1,5 +1,7 @@
 """Read files with one JSON object a line as Arrow tables."""
 
+import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -7,18 +9,51 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.json
 
+from oddshot.data.tables.conversion import as_table
 from oddshot.errors import InputError
+
+_NULL_LINE = re.compile(rb"(?:\A(?:\xef\xbb\xbf)?|[\r\n])\s*null")  # Arrow's reader crashes on some of them
 
 
 def read_json_lines(path: Path, text_columns: Sequence[str] = ()) -> Any:
     """Read the whole file. text_columns is ignored: JSON tells numbers and text apart."""
-    if not path.read_bytes().strip():
+    content = path.read_bytes()
+    if not content.strip():
         raise InputError(f"{path}: the file is empty")
+    null = _NULL_LINE.search(content)
+    if null:
+        line = content.count(b"\n", 0, null.end()) + 1
+        raise _format_error(path, f"line {line} is none")
     try:
-        return pyarrow.json.read_json(path)
+        table = pyarrow.json.read_json(path)
+        table.validate(full=True)  # reading does not check that text is UTF-8
+        return table
     except pa.ArrowInvalid as error:
-        reason = str(error).splitlines()[0]
-        raise InputError(f"{path}: not a file with one JSON object a line ({reason})") from error
+        if "changed from" in str(error):
+            return _read_mixed_columns(path)
+        raise _format_error(path, str(error).splitlines()[0]) from error
+
+
+def _read_mixed_columns(path: Path) -> Any:
+    """Read a file in which a column holds numbers and text, such as "NA": it becomes text, whose cells are parsed."""
+    rows = []
+    with open(path, encoding="utf-8") as file:
+        for number, line in enumerate(file, 1):
+            if not line.strip():
+                continue
+            try:
+                row = json.loads(line)
+            except ValueError as error:
+                raise _format_error(path, f"line {number}: {error}") from error
+            if not isinstance(row, dict):
+                raise _format_error(path, f"line {number} is none")
+            rows.append(row)
+    names = dict.fromkeys(name for row in rows for name in row)
+    return as_table({name: [row.get(name) for row in rows] for name in names}, str(path))
+
+
+def _format_error(path: Path, reason: str) -> InputError:
+    return InputError(f"{path}: not a file with one JSON object a line ({reason})")
 
 
 def stream_json_lines(path: Path, chunk_rows: int, kinds: Mapping[str, str]) -> Iterator[Any]:

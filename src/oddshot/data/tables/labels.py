@@ -15,8 +15,10 @@ from oddshot.data.tables.parsing import MISSING_VALUES
 from oddshot.errors import InputError
 
 _LABELS_BY_TEXT = {"1": ANOMALY, "0": NORMAL, "-1": UNLABELLED, "true": ANOMALY, "false": NORMAL}
-_PROBLEM = "is not a label; expected 1, 0, -1 or empty, or name the value of anomalies with --anomaly-value"
+_EXPECTED = "expected 1, 0, -1 or empty, or name the value of anomalies with --anomaly-value"
+_PROBLEM = f"is not a label; {_EXPECTED}"
 _INVALID = 2
+MIN_ANOMALIES_OF_SWAP = 10  # with fewer, labels are not suspected to be the wrong way round
 
 
 def parse_labels(
@@ -28,7 +30,11 @@ def parse_labels(
     it are anomalies, empty ones unlabelled and all others normal. where, name: the table and the column in messages.
     """
     codes, values = distinct_values(_as_column(column, where))
-    label_of_value = [_parse_label(value, anomaly_value) for value in values.to_pylist()]
+    try:
+        cells = values.to_pylist()
+    except (ValueError, OverflowError):  # dates and durations that Python does not have, or in no known time zone
+        raise InputError(f"{where}: column {name!r} holds {values.type} values; {_EXPECTED}") from None
+    label_of_value = [_parse_label(value, anomaly_value) for value in cells]
     labels = np.array([*label_of_value, UNLABELLED], np.int8)[codes]
     if _INVALID in label_of_value:
         index = int((labels == _INVALID).argmax())
@@ -36,17 +42,25 @@ def parse_labels(
     return labels
 
 
-def check_anomaly_value(column: Any, anomaly_value: object, labels: NDArray[np.int8], where: str, name: str) -> None:
+def check_anomaly_value(
+    column: Any, anomaly_value: object, labels: NDArray[np.int8], where: str, name: str | None = None
+) -> None:
     """Refuse an anomaly value that no cell has, unless all cells with a label have the same: then all are normal.
 
-    labels: [n], as parse_labels gave them. where, name: the table and the column in messages.
+    Where some cells have it and others are written almost like it, there is a warning.
+    labels: [n], as parse_labels gave them. where, name: the table and the column in messages, if it has a name.
     """
-    if anomaly_value is None or (labels == ANOMALY).any():
+    if anomaly_value is None:
         return
-    values = distinct_label_texts(column)
-    message = f"{where}: no row has {name!r} = {str(anomaly_value)!r}; values seen: {format_names(values)}"
-    given = label_text(anomaly_value)
-    similar = [value for value in values if value.strip().lower() == given.lower()]
+    values, given = distinct_label_texts(column), label_text(anomaly_value)
+    similar = [value for value in values if value != given and value.strip().lower() == given.lower()]
+    if (labels == ANOMALY).any():
+        if similar:
+            written = f"{where}: labels {format_names(similar)} are taken as normal, and only {given!r} as anomalous"
+            warnings.warn(f"{written}; write them alike if they mean the same", stacklevel=3)
+        return
+    absent = "no label is" if name is None else f"no row has {name!r} ="
+    message = f"{where}: {absent} {str(anomaly_value)!r}; values seen: {format_names(values)}"
     if similar:
         raise InputError(f"{message} (did you mean {similar[0]!r}?)")
     if len(values) > 1:
@@ -54,18 +68,15 @@ def check_anomaly_value(column: Any, anomaly_value: object, labels: NDArray[np.i
     warnings.warn(message, stacklevel=3)
 
 
-def labels_of_target(y: NDArray[Any], anomaly_value: object) -> tuple[NDArray[np.int8], NDArray[Any]]:
-    """Return the labels of a target with values of any type, [n], and its classes, normal and anomalous: [2].
-
-    The classes are the two values that the target has, or 0 and 1 if it has more.
-    """
-    labels = parse_labels(list(y), anomaly_value, "y", "y")
-    check_anomaly_value(list(y), anomaly_value, labels, "y", "y")
-    others = {label_text(value): value for value in y[labels == NORMAL].tolist()}
-    found = y[labels == ANOMALY].tolist()
-    if len(others) != 1 or not found:
-        return labels, np.array([NORMAL, ANOMALY])
-    return labels, np.array([next(iter(others.values())), found[0]])
+def swapped_labels_notice(labels: NDArray[np.int8]) -> str:
+    """What to say where anomalies outnumber normal rows, or nothing; a handful of rows may well be chosen so."""
+    n_normal, n_anomaly = (int((labels == label).sum()) for label in (NORMAL, ANOMALY))
+    if n_anomaly <= n_normal or n_anomaly < MIN_ANOMALIES_OF_SWAP:
+        return ""
+    return (
+        f"{n_anomaly:,} rows are labelled anomalous and only {n_normal:,} normal: "
+        "are the labels the wrong way round? 1 = anomaly, 0 = normal"
+    )
 
 
 def distinct_label_texts(column: Any) -> list[str]:

@@ -1,4 +1,4 @@
-"""Tables in compressed files and on standard input, unpacked to temporary files that the readers of formats open."""
+"""Tables in compressed files, on standard input and in pipes, unpacked to temporary files for the readers."""
 
 import functools
 import gzip
@@ -7,7 +7,8 @@ import sys
 import tempfile
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from os.path import exists, isdir, isfile
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,9 @@ _GIVEN_PATHS: dict[Path, Path] = {}  # by the temporary file to which a file is 
 @contextmanager
 def unpacked(path: Path) -> Iterator[Path]:
     """Yield the path of a plain file; errors of the block name the file that was given."""
-    source = _standard_input() if path == STANDARD_INPUT else path
+    if not _is_utf8(path):
+        raise InputError(f"{path}: the name is not UTF-8; rename the file")
+    source = _spooled(path) if path == STANDARD_INPUT or is_pipe(path) else path
     if source.suffix.lower() not in COMPRESSED_SUFFIXES:
         with _named(source, path):
             yield source
@@ -37,6 +40,20 @@ def unpacked(path: Path) -> Iterator[Path]:
             _decompress(source, plain)
         with _named(plain, path):
             yield plain
+
+
+def _is_utf8(path: Path) -> bool:
+    """Return whether Arrow can open the file, and text can hold its name."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def is_pipe(path: Path) -> bool:
+    """Return whether a path names a pipe or a device, which can be read once: a FIFO, or <(command) in a shell."""
+    return exists(path) and not isfile(path) and not isdir(path)
 
 
 def given_path(path: Path) -> Path:
@@ -60,18 +77,22 @@ def _named(plain: Path, path: Path) -> Iterator[None]:
 
 
 @functools.cache
-def _standard_input() -> Path:
-    """Write standard input to a file, once; its suffix is that of its first bytes, .csv if they tell nothing."""
-    folder = _temporary_folder()
-    source = sys.stdin.buffer
-    head = source.read(_BLOCK_BYTES)
-    if not head.strip():
-        raise InputError("-: standard input is empty")
-    suffix = next((suffix for magic, suffix in _MAGIC.items() if head.startswith(magic)), ".csv")
-    target = Path(folder.name) / f"input{suffix}"
-    with open(target, "wb") as file:
-        file.write(head)
-        shutil.copyfileobj(source, file, _BLOCK_BYTES)
+def _spooled(path: Path) -> Path:
+    """Write standard input or a pipe to a file, once.
+
+    Its suffix is that of the name or else of its first bytes, .csv if they tell nothing.
+    """
+    if path == STANDARD_INPUT and sys.stdin is None:
+        raise InputError("-: standard input is closed")
+    with nullcontext(sys.stdin.buffer) if path == STANDARD_INPUT else open(path, "rb") as source:
+        head = source.read(_BLOCK_BYTES)
+        if not head.strip():
+            raise InputError("-: standard input is empty" if path == STANDARD_INPUT else f"{path}: the pipe is empty")
+        suffix = path.suffix or next((suffix for magic, suffix in _MAGIC.items() if head.startswith(magic)), ".csv")
+        target = Path(tempfile.mkdtemp(dir=_temporary_folder().name)) / f"input{suffix}"
+        with open(target, "wb") as file:
+            file.write(head)
+            shutil.copyfileobj(source, file, _BLOCK_BYTES)
     return target
 
 

@@ -13,14 +13,20 @@ _BUFFER_BYTES = 1 << 20  # of a column that are read at once
 def read_parquet(path: Path, text_columns: Sequence[str] = ()) -> Any:
     """Read the whole file. text_columns is ignored: a Parquet file declares the types of its columns."""
     with _open_parquet(path) as file:
-        return file.read()
+        return _checked(file.read())
 
 
 def stream_parquet(path: Path, chunk_rows: int, kinds: Mapping[str, str]) -> Iterator[Any]:
     """Yield tables of at most chunk_rows rows in constant memory; kinds is ignored."""
     with _open_parquet(path) as file:
         for batch in file.iter_batches(batch_size=chunk_rows):
-            yield pa.Table.from_batches([batch])
+            yield _checked(pa.Table.from_batches([batch]))
+
+
+def _checked(table: Any) -> Any:
+    """Refuse what Arrow itself does not check while it reads, such as text that is not UTF-8."""
+    table.validate(full=True)
+    return table
 
 
 def _open_parquet(path: Path) -> Any:

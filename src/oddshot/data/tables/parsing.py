@@ -113,8 +113,11 @@ def try_parse(text: Any, parser: Parser) -> Any | None:
         return parser(text)
     except pa.ArrowInvalid:
         pass
+    cleaned = clean_text(text, MISSING_AMONG_NUMBERS)  # most columns need no cleaning, and it is slow
+    if cleaned.equals(text):
+        return None
     try:
-        return parser(clean_text(text, MISSING_AMONG_NUMBERS))  # most columns need no cleaning, and it is slow
+        return parser(cleaned)
     except pa.ArrowInvalid:
         return None
 

@@ -10,12 +10,12 @@ from typing import Any
 import pyarrow as pa
 
 from oddshot.data.tables.arff_reading import read_arff, stream_arff
-from oddshot.data.tables.column_names import without_row_index
+from oddshot.data.tables.column_names import check_unique_names, without_row_index
 from oddshot.data.tables.conversion import as_table, flatten_structs
 from oddshot.data.tables.csv_reading import read_csv
 from oddshot.data.tables.csv_streaming import stream_csv
 from oddshot.data.tables.json_reading import read_json_lines, stream_json_lines
-from oddshot.data.tables.packed_files import COMPRESSED_SUFFIXES, STANDARD_INPUT, unpacked
+from oddshot.data.tables.packed_files import COMPRESSED_SUFFIXES, STANDARD_INPUT, is_pipe, unpacked
 from oddshot.data.tables.parquet_reading import read_parquet, stream_parquet
 from oddshot.data.tables.xlsx_reading import read_xlsx, stream_xlsx
 from oddshot.errors import CapacityError, InputError, OddshotError, file_error
@@ -92,9 +92,9 @@ def stream_table(
 
 
 def has_table_suffix(path: Path) -> bool:
-    """Return whether the name of a file is that of a table."""
+    """Return whether the name of a file is that of a table; what comes through a pipe is one."""
     suffix = path.suffix.lower()
-    return path == STANDARD_INPUT or suffix in (*FORMATS, *CSV_SUFFIXES, *COMPRESSED_SUFFIXES)
+    return path == STANDARD_INPUT or is_pipe(path) or suffix in (*FORMATS, *CSV_SUFFIXES, *COMPRESSED_SUFFIXES)
 
 
 def _format_of(path: Path) -> FileFormat:
@@ -103,7 +103,9 @@ def _format_of(path: Path) -> FileFormat:
 
 def _with_plain_columns(table: Any, path: Path) -> Any:
     """Drop the row index that pandas writes, flatten structs, and convert rare Arrow types to common ones."""
-    return as_table(flatten_structs(table.select(without_row_index(table.column_names, path))), str(path))
+    names = without_row_index(table.column_names, path)
+    check_unique_names(names, str(path))
+    return as_table(flatten_structs(table.select(names)), str(path))
 
 
 def _no_rows_error(path: Path) -> InputError:

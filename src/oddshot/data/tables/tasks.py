@@ -1,22 +1,32 @@
 """Read files with labelled rows as tasks: one task per file, or one per value of a column."""
 
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from glob import glob, has_magic
 from os import PathLike, fspath
+from os.path import exists, isdir
 from pathlib import Path
+from types import NoneType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from oddshot.data.files import as_path
 from oddshot.data.tables.column_names import format_names, select_columns
 from oddshot.data.tables.columns import CellLocation, distinct_values
 from oddshot.data.tables.concatenation import concat_tables
-from oddshot.data.tables.labels import check_anomaly_value, distinct_label_texts, label_text, parse_labels
+from oddshot.data.tables.labels import (
+    check_anomaly_value,
+    distinct_label_texts,
+    label_text,
+    parse_labels,
+    swapped_labels_notice,
+)
 from oddshot.data.tables.packed_files import STANDARD_INPUT
 from oddshot.data.tables.readers import read_table
 from oddshot.data.task import ANOMALY, Task
-from oddshot.errors import FileError, InputError
+from oddshot.errors import FileError, InputError, require_type
 
 FilePath = str | PathLike[str]
 _MAX_COLUMNS_SHOWN = 20  # in an error message
@@ -64,6 +74,8 @@ def read_tasks(
     >>> [(task.name, task.X["load"].to_pylist(), task.y.tolist()) for task in tasks]
     [('a', [1.5, 9.0], [0, 1]), ('b', [2.5], [-1])]
     """
+    require_type("label", label, str, "the name of a column")
+    require_type("task", task, (str, NoneType), "the name of a column")
     if label == task:
         raise InputError(f"column {label!r} cannot hold both the labels and the tasks")
     files = find_files(paths)
@@ -74,6 +86,8 @@ def read_tasks(
     if anomaly_value is not None and not any((y == ANOMALY).any() for y in labels):
         where = str(files[0]) if len(files) == 1 else f"{files[0]} and {len(files) - 1} more"
         raise InputError(_no_anomaly_message(where, label, anomaly_value, tables))
+    if notice := swapped_labels_notice(np.concatenate(labels)):
+        warnings.warn(f"column {label!r}: {notice}", stacklevel=2)
     rows = [table.drop_columns([label]) for table in tables]
     if task is None:
         return [Task(name, X, y) for name, X, y in zip(_task_names(files), rows, labels, strict=True)]
@@ -92,15 +106,22 @@ def read_support(path: FilePath, label: str, anomaly_value: object = None) -> tu
 def find_files(paths: FilePath | Iterable[FilePath]) -> list[Path]:
     """Return the files that paths and patterns name, each once, those of one pattern in alphabetical order."""
     files: dict[Path, None] = {}
+    require_type("paths", paths, (str, PathLike, Iterable), "a path, or a list of paths")
     for path in [paths] if isinstance(paths, str | PathLike) else paths:
+        as_path(path)
         text = fspath(path)
-        is_pattern = text != "-" and has_magic(text) and not Path(text).exists()
+        if not text:
+            raise InputError("the name of a file is empty")
+        is_pattern = text != "-" and has_magic(text) and not exists(text)
         matches = sorted(glob(text, recursive=True)) if is_pattern else [text]
         if not matches:
             raise FileError(f"no file matches {text!r}")
-        files.update(dict.fromkeys(map(Path, matches)))
+        for match in map(Path, matches):
+            if match in files:
+                warnings.warn(f"{match}: named twice, and read once", stacklevel=2)
+            files[match] = None
     for path in files:
-        if path.is_dir() and path != STANDARD_INPUT:
+        if isdir(path) and path != STANDARD_INPUT:
             raise FileError(f"{path}: a folder; expected files, such as {str(path / '*.csv')!r}")
     if not files:
         raise InputError("no files given")

@@ -4,6 +4,7 @@ How a column is written is decided over all of its cells: a comma before three d
 and separates thousands in another, and a unit is stripped only where it is the same throughout.
 """
 
+import re
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,6 +35,7 @@ _DIGITS_BY_SEPARATORS = {  # (decimal sign, separator of thousands): the digits 
 }
 _REPLACED = (("[−‒–]", "-"), ("[\u00a0\u2007\u2009\u202f]", " "), ("’", "'"), (r"^\(([^()-]*)\)$", r"-\1"))
 _N_PROBED_CELLS = 100
+_EXPONENT = r"[eE][+-]?\d"
 
 
 class Notation(NamedTuple):
@@ -54,13 +56,26 @@ PLAIN = Notation()
 
 def detect_notation(text: Any) -> Notation | None:
     """Return how all cells of an Arrow array of text are written, or None if some of them are no numbers."""
-    if parsing.try_parse(text, parsing.parse_numbers) is not None:
+    if _try_plain(text) is not None:
         return PLAIN
-    for cells in (text[:_N_PROBED_CELLS], text):  # the first few cells mostly settle that it is none
-        parts = _split(cells)
-        if parts is None:
-            return None
-    assert parts is not None
+    if len(text) <= _N_PROBED_CELLS:
+        return _find_notation(text)
+    probe = text[:_N_PROBED_CELLS]  # mostly settles that it is none
+    if _split(probe) is None:
+        return None
+    notation = _find_notation(probe)
+    if notation is None:
+        return _find_notation(text)
+    others = text.filter(pc.invert(_find_simple(text, notation)))
+    found = _find_notation(pa.concat_arrays([probe, others]))
+    return found if found in (notation, None) else _find_notation(text)
+
+
+def _find_notation(text: Any) -> Notation | None:
+    """Return how all cells are written, each of which is taken apart."""
+    parts = _split(text)
+    if parts is None:
+        return None
     has_unit = pc.invert(pc.match_substring_regex(parts["digits"], _ZERO))
     before, after = (pc.unique(pc.filter(parts[name], has_unit)).to_pylist() for name in ("before", "after"))
     if len(before) > 1 or len(after) > 1:
@@ -76,20 +91,60 @@ def detect_notation(text: Any) -> Notation | None:
 
 def is_ambiguous(text: Any, notation: Notation) -> bool:
     """Return whether the decimal sign could also separate thousands: 1,234 in every cell with a comma."""
-    parts = _split(text)
-    if parts is None or notation.thousands not in ".,":
+    if notation.thousands not in ".,":
         return False
     other = _DIGITS_BY_SEPARATORS[notation.thousands, notation.decimal]
-    has_separator = pc.any(pc.match_substring(parts["digits"], notation.thousands)).as_py()
-    return bool(has_separator and pc.all(pc.match_substring_regex(parts["digits"], other), min_count=0).as_py())
+    for cells in (text[:_N_PROBED_CELLS], text):  # the first few cells mostly settle that it could not
+        parts = _split(cells)
+        if parts is None or not pc.all(pc.match_substring_regex(parts["digits"], other), min_count=0).as_py():
+            return False
+    assert parts is not None
+    return bool(pc.any(pc.match_substring(parts["digits"], notation.thousands)).as_py())
 
 
 def parse_written_numbers(text: Any, notation: Notation) -> Any:
     """Parse cells as float64; a cell without the unit is one too. Raises pyarrow.ArrowInvalid for other cells."""
     if notation == PLAIN:
-        parsed = parsing.try_parse(text, parsing.parse_numbers)
+        parsed = _try_plain(text)
         if parsed is not None:
             return parsed
+    is_simple = _find_simple(text, notation)
+    if pc.all(is_simple, min_count=0).as_py():
+        return _parse_simple(text, notation)
+    is_other = pc.invert(pc.fill_null(is_simple, True))
+    others = _parse_parts(text.filter(is_other), notation)
+    values = np.array(_parse_simple(pc.if_else(is_other, pa.scalar(None, text.type), text), notation), np.float64)
+    values[np.asarray(is_other, bool)] = others
+    return pa.array(values, from_pandas=True)
+
+
+def _try_plain(text: Any) -> Any | None:
+    """Parse numbers as programs write them; None if some cell is anything else, which the first few mostly show."""
+    if parsing.try_parse(text[:_N_PROBED_CELLS], parsing.parse_numbers) is None:
+        return None
+    return parsing.try_parse(text, parsing.parse_numbers)
+
+
+def _find_simple(text: Any, notation: Notation) -> Any:
+    """Return which cells are digits in this notation with its unit and nothing to be normalised: most mostly are."""
+    decimal, thousands, before, after = map(re.escape, notation)
+    if re.match(_EXPONENT, notation.after):  # a unit that may also be one
+        return pc.if_else(pc.is_valid(text), False, pa.scalar(None, pa.bool_()))
+    digits = rf"(?:[1-9]\d{{0,2}}(?:{thousands}\d{{3}}){{1,4}}|\d{{1,12}})(?:{decimal}\d{{1,12}})?"
+    return pc.match_substring_regex(text, f"^-?{before + ' ?' * bool(before)}{digits}{' ?' * bool(after) + after}$")
+
+
+def _parse_simple(text: Any, notation: Notation) -> Any:
+    """Parse cells of which _find_simple is true."""
+    for written in filter(None, dict.fromkeys((notation.before, notation.after, notation.thousands, " "))):
+        text = pc.replace_substring(text, written, "")
+    if notation.decimal != ".":
+        text = pc.replace_substring(text, notation.decimal, ".")
+    return text.cast(pa.float64())
+
+
+def _parse_parts(text: Any, notation: Notation) -> Any:
+    """Parse cells, each of which is taken apart."""
     parts = _split(text)
     if parts is None:
         raise pa.ArrowInvalid("not a number")
@@ -120,6 +175,13 @@ def detect_main_notation(text: Any) -> Notation | None:
 
 def find_numbers(text: Any, notation: Notation) -> NDArray[np.bool_]:
     """Return which cells are missing, or numbers in this notation: [n]."""
+    is_found = np.array(pc.fill_null(_find_simple(text, notation), True), bool)
+    is_found[~is_found] = _find_parts(text.filter(pa.array(~is_found)), notation)
+    return is_found
+
+
+def _find_parts(text: Any, notation: Notation) -> NDArray[np.bool_]:
+    """Return which cells are missing, or numbers in this notation, each of which is taken apart: [n]."""
     text = _normalise(text)
     found = pc.extract_regex(text, _WRITTEN_NUMBER)
     is_number = pc.is_valid(found)

@@ -1,4 +1,4 @@
-"""Read the first sheet of Excel files as Arrow tables; needs the extra `xlsx`."""
+"""Read the first sheet of Excel files as Arrow tables; needs openpyxl."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import Any
 from zipfile import BadZipFile
 
 from oddshot.data.tables.conversion import as_table
-from oddshot.errors import InputError
+from oddshot.errors import InputError, missing_package
 
 
 def read_xlsx(path: Path, text_columns: Sequence[str] = ()) -> Any:
@@ -14,7 +14,7 @@ def read_xlsx(path: Path, text_columns: Sequence[str] = ()) -> Any:
     try:
         from openpyxl import load_workbook
     except ImportError:
-        raise InputError(f"{path}: Excel files need openpyxl: pip install 'oddshot[xlsx]', or save it as CSV") from None
+        raise missing_package(f"{path}: an Excel file", "openpyxl", "openpyxl (or save it as CSV)") from None
     try:
         book = load_workbook(path, read_only=True, data_only=True)
     except (BadZipFile, KeyError, ValueError) as error:

@@ -1,0 +1,47 @@
+"""A terminal shows that something happens before torch is imported."""
+
+import os
+import pty
+import subprocess
+import sys
+
+import pytest
+
+COMMANDS = {
+    "train": ["train", "nowhere.csv", "--label=fault", "--out=model.safetensors"],
+    "score": ["score", "nowhere.csv", "--support=nowhere.csv", "--label=fault", "--out=scores.csv"],
+}
+
+
+def on_terminal(folder, *arguments):
+    """What a command shows on a terminal, with a line for every import."""
+    terminal, end = pty.openpty()
+    command = [sys.executable, "-X", "importtime", "-m", "oddshot", *arguments]
+    process = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=end)
+    os.close(end)
+    shown = b""
+    try:
+        while part := os.read(terminal, 1 << 16):
+            shown += part
+    except OSError:  # the end, on Linux
+        pass
+    finally:
+        os.close(terminal)
+    assert process.wait(timeout=60) == 2
+    return shown.decode()
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_first_line_comes_before_torch(tmp_path, command):
+    shown = on_terminal(tmp_path, *COMMANDS[command])
+    before, after = shown.split("starting …")
+    assert "torch._C" not in before
+    imported, rest = after.split("\r\x1b[K")
+    assert "torch._C" in imported
+    assert "nowhere.csv" in rest
+
+
+def test_a_quiet_command_and_a_log_have_no_such_line(tmp_path):
+    assert "starting …" not in on_terminal(tmp_path, *COMMANDS["score"], "--quiet")
+    command = [sys.executable, "-m", "oddshot", *COMMANDS["score"]]
+    assert "starting …" not in subprocess.run(command, cwd=tmp_path, capture_output=True, text=True).stderr
