@@ -1,5 +1,6 @@
 import dataclasses
 import json
+import math
 import os
 import re
 import resource
@@ -18,7 +19,7 @@ from oddshot import FewShotDetector, load_model, load_universal, meta_train, rea
 from oddshot.cli import main
 from oddshot.methods.relative import RelativeConfig
 from oddshot.storage.model_file import to_bytes
-from oddshot.training import candidates
+from oddshot.training import candidates, progress
 from tests.fleets import SHORT, SIZES, labels, mixed, small_model
 
 EPISODES = ["--support-normal=3", "--query-normal=5", "--query-anomaly=2", "--device=cpu"]
@@ -47,7 +48,11 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.fixture
 def oddshot(monkeypatch, capsys):
-    """Runs the command line in this process. Returns exit code, stdout and the lines of stderr."""
+    """Runs the command line in this process. Returns exit code, stdout and the lines of stderr.
+
+    On a busy machine progress would add lines to these: it has tests of its own.
+    """
+    monkeypatch.setattr(progress, "MIN_LOG_SECONDS", math.inf)
 
     def run(*arguments):
         monkeypatch.setattr(sys, "argv", ["oddshot", *map(str, arguments)])
