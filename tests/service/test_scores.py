@@ -58,6 +58,14 @@ def test_kinds_of_columns(client):
     close(answer["scores"], expected, table(NEW))
 
 
+def test_a_column_that_repeats_the_labels_is_noted(client):
+    support = {"rows": records(mixed(2, 20).assign(fault=labels(20))), "labels": labels(20).tolist()}
+    notes = post_json(client, "/v1/adapt", support).json()["notes"]
+    assert any("column 'fault' repeats the labels of all" in note for note in notes)
+    notes = post_json(client, "/v1/adapt", {**support, "kinds": {"fault": "ignore"}}).json()["notes"]
+    assert not any("repeats" in note for note in notes)
+
+
 @pytest.mark.parametrize(
     ("kinds", "message"),
     [

@@ -133,6 +133,11 @@ class Encoding:
         """The kind of each column of use: number, boolean, category, date, text or interval."""
         return {encoder.name: encoder.kind for encoder in self.encoders}
 
+    def recognised(self, choice: ColumnChoice | None) -> dict[str, int]:
+        """Return the positions in the table of the columns that are used though nobody asked for them by name."""
+        asked = set() if choice is None else {*choice.kinds, *(choice.only or ())}
+        return {name: j for j, name in enumerate(self.columns) if name not in asked and name not in self.dropped}
+
     @property
     def intervals(self) -> tuple[str, ...]:
         """The columns of which the time since the row before is used."""
