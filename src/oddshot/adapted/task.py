@@ -207,7 +207,7 @@ class AdaptedTask:
     def encode(self, X: Any, where: str, first_row: int = 1, skipped: SkippedCells | None = None) -> EncodedRows:
         """Rows as the score takes them: [n, attributes]. where, first_row: how messages call the rows.
 
-        skipped: gathers cells that are taken as missing; without it, there is a warning.
+        skipped: as in Encoding.transform.
         """
         return self.encoding.transform(X, where, first_row, skipped)
 

@@ -17,8 +17,10 @@ from oddshot.data.tables.labels import label_text
 from oddshot.data.tables.parsing import MISSING_VALUES
 
 _WORDS_OF_LABELS = frozenset(
-    "anomalous anomaly attack class defect failure fault faulty fraud ground is label labels outlier target true truth "
-    "y".split()
+    (
+        *("anomalous", "anomaly", "attack", "class", "defect", "failure", "fault", "faulty", "fraud", "ground", "is"),
+        *("label", "labels", "outlier", "target", "true", "truth", "y"),
+    )
 )
 _LOG_OF_CHANCE = log(1e6)  # one column of a million with as many ones agrees with that many labels by chance
 _N_PROBED_ROWS = 50  # of each class; they mostly settle that a column says something else
