@@ -70,6 +70,19 @@ def test_a_second_column_of_labels_is_named(log, oddshot):  # noqa: F811
     assert not any("repeats" in line for line in errors)
 
 
+def test_columns_are_kept_beside_the_scores(log, oddshot):  # noqa: F811
+    _, out, errors = oddshot(*SCORE, "log.csv", "--out", "-", "--keep", "id,seen", "--keep", "id", "--quiet")
+    found, given = pd.read_csv(io.StringIO(out)), pd.read_csv("log.csv")
+    assert found.columns.tolist() == ["file", "row", "id", "seen", "score", "probability", "anomaly"]
+    pd.testing.assert_frame_equal(found[["id", "seen"]], given[["id", "seen"]])
+    code, _, errors = oddshot(*SCORE, "log.csv", "--out", "scores.csv", "--keep", "key")
+    assert code == 2
+    assert errors[-1].startswith("oddshot: log.csv: no column 'key' to keep; its columns are 'a', 'b', 'c', 'd', 'id'")
+    code, _, errors = oddshot(*SCORE, "log.csv", "--out", "scores.csv", "--keep", "score")
+    assert (code, errors[-1].split(";")[0]) == (2, "oddshot: --keep score: the output has a column of that name")
+    assert not Path("scores.csv").exists()
+
+
 def test_columns_are_ignored_chosen_and_given_kinds(log, oddshot):  # noqa: F811
     _, out, _ = oddshot(
         *SCORE, "log.csv", "--out", "s.csv", "--ignore", "id,seen", "--ignore", "d", "--kind", "c=category"

@@ -24,10 +24,9 @@ def test_a_worker_returns_scores_warnings_and_errors(tmp_path):
     task = AdaptedTask.from_table(small_model(), as_table(frame(9, 40)), labels())
     frame(1, 70_000).to_parquet(tmp_path / "long.parquet")
     result = score_file(task, str(tmp_path / "long.parquet"))
-    assert [len(chunk) for chunk in result.chunks] == [65_536, 4_464]
-    np.testing.assert_allclose(
-        np.concatenate(result.chunks), task.score_encoded(task.encode(frame(1, 70_000), "X")), rtol=1e-4
-    )
+    assert [len(scores) for scores, _ in result.chunks] == [65_536, 4_464]
+    found = np.concatenate([scores for scores, _ in result.chunks])
+    np.testing.assert_allclose(found, task.score_encoded(task.encode(frame(1, 70_000), "X")), rtol=1e-4)
     frame(0, 5).assign(more=1).to_csv(tmp_path / "more.csv", index=False)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
