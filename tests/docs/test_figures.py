@@ -113,6 +113,28 @@ def test_the_universal_model():
         assert row_of("docs/universal.md", name)[1:] == expected
 
 
+def test_the_card_of_the_universal_model():
+    card = [line.strip("| ").split(" | ") for line in lines_of("src/oddshot/universal/README.md") if line[:1] == "|"]
+    situations = [cells for cells in card if len(cells) == 4 and "/" in cells[0]]
+    decisions = [cells for cells in card if cells[0].startswith("decisions/")]
+    assert (len(situations), len(decisions)) == (10, 5)
+    for name, tables, oddshot, best in situations:
+        cells = row_of("results/field/table.md", name)
+        assert [cells[1], *situation(name)] == [tables, oddshot, best]
+    for name, flagged, found in decisions:
+        assert row_of("results/field/table.md", name)[3] == f"{flagged} / {found}"
+
+
+def test_the_rates_of_the_field_trial():
+    flagged = {}
+    for line in lines_of("results/field/table.md"):
+        if found := re.match(r"\| decisions/(200 unlabelled/)?(\d+)\+\d \|.*?\|.*?\| ([\d.]+)% /", line):
+            flagged.setdefault(int(found[2]) > 2 or found[1] is not None, []).append(float(found[3]))
+    text = " ".join(lines_of("docs/how-to/thresholds.md"))
+    assert f"gave {min(flagged[True]):.1f} % to {max(flagged[True]):.1f} % of the normal rows" in text
+    assert f"with two it gave {flagged[False][0]:.0f} %" in text
+
+
 def test_the_service():
     by_name = {verdict["name"]: verdict["ratio"] for verdict in read_json("service.json")["verdicts"]}
     models = {"the one that ships": "the model that ships", "eigen (`oddshot train --method eigen`)": "eigen"}

@@ -65,7 +65,7 @@ def warn_of_label_copies(
         warnings.warn(
             f"{where}: {column} {format_names(found)} {repeat} the labels of all {n_labelled:,} labelled rows; if this "
             "is the label itself, leave it out: drop the column, or give it the kind ignore",
-            stacklevel=4,
+            stacklevel=5,
         )
 
 
