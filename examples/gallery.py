@@ -27,7 +27,7 @@ PAGE_HEAD = """\
 
 Each of these scripts answers a question and ends with a picture. `python examples/thresholds.py picture.png` saves the
 picture, and without a path it is shown. Each script takes a few seconds and needs only the package; the last one also
-needs the extra `app`. The data are synthetic or ship with scikit-learn. `make examples` runs all of the scripts and makes
+needs the extra `app`. The data are synthetic or ship with scikit-learn. `make examples` runs all scripts and makes
 this page. Three of them are notebooks as well, with the same cells: {notebooks}.
 """
 
