@@ -18,8 +18,9 @@ from oddshot.data.tables.parsing import MISSING_VALUES
 
 _WORDS_OF_LABELS = frozenset(
     (
-        *("anomalous", "anomaly", "attack", "class", "defect", "failure", "fault", "faulty", "fraud", "ground", "is"),
-        *("label", "labels", "outlier", "target", "true", "truth", "y"),
+        *("abnormal", "anomalies", "anomalous", "anomaly", "attack", "broken", "class", "damaged", "defect"),
+        *("defective", "failure", "fault", "faulty", "fraud", "fraudulent", "ground", "is", "label", "labels"),
+        *("malignant", "outlier", "outliers", "target", "true", "truth", "y"),
     )
 )
 _LOG_OF_CHANCE = log(1e6)  # one column of a million with as many ones agrees with that many labels by chance
