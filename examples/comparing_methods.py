@@ -1,8 +1,8 @@
 """How do I compare methods on my own data, all of them on the same rows?
 
 `oddshot bench` runs methods on the same tasks, keeps every finished run in a store, and makes tables of them with a
-test of significance. The command line is all that it takes, and a file of a few lines that reads the data. This run
-is tiny, so that it ends in seconds: leave out its limits for figures to rely on.
+test of significance. All it takes is the command line, and a file of a few lines that reads the data. This run is tiny,
+so that it ends in seconds; leave out its limits to get figures that you can rely on.
 """
 
 # %%

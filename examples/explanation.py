@@ -1,8 +1,8 @@
 """Why is this row odd?
 
 `explain` says what each column adds to a score, compared with the nearest normal row. To see whether it is right, the
-reason has to be known: in twelve new rows of a table of wines one number each is spoilt. The detector has never seen
-such a row; it knows a few rows that somebody found to be fine.
+reason has to be known: one number is spoilt in each of twelve new rows of a table of wines. The detector has never seen
+such a row; it was given a few rows that somebody has labelled normal.
 """
 
 # %%

@@ -25,10 +25,10 @@ NOTEBOOKS = NAMES[:3]
 PAGE_HEAD = """\
 # Examples
 
-Each of these scripts answers a question and ends with a picture. `python examples/thresholds.py picture.png` saves it,
-and without a path it is shown. They take some seconds each, and need the package alone, the last one with its extra
-`app`; their data are synthetic or ship with scikit-learn. `make examples` runs all of them and makes this page. Three
-are notebooks as well, with the same cells: {notebooks}.
+Each of these scripts answers a question and ends with a picture. `python examples/thresholds.py picture.png` saves the
+picture, and without a path it is shown. Each script takes a few seconds and needs only the package; the last one also
+needs the extra `app`. The data are synthetic or ship with scikit-learn. `make examples` runs all scripts and makes
+this page. Three of them are notebooks as well, with the same cells: {notebooks}.
 """
 
 

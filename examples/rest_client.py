@@ -1,7 +1,7 @@
 """How does a program in another language use a detector?
 
-`oddshot serve` (of the extra `app`) answers over HTTP. A client sends labelled rows and gets the id of a detector, then
-rows and gets scores, as JSON or as Arrow. This script starts the service on this machine, is its client, and stops it.
+`oddshot serve` answers over HTTP. A client sends labelled rows and gets back the id of a detector; then it sends rows
+and gets back scores, as JSON or as Arrow. This script starts the service on this machine, uses it, and stops it.
 """
 
 # %%

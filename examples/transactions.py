@@ -1,7 +1,7 @@
 """Which card payments are fraud, if amounts, hours and shops are all I have and three cases are known?
 
 The payments are synthetic. Each kind of shop has its own amounts and hours. A fraud is not extreme in any column: its
-amount is usual for electronics, its hour for a bar, and payments without PIN are common. They do not go together.
+amount is usual for electronics, its hour for a bar, and payments without PIN are common. Only the combination is odd.
 """
 
 # %%

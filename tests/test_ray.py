@@ -58,7 +58,7 @@ def files(tmp_path):
 
 
 def frame(seed, n):
-    return pd.DataFrame(numbers(seed, n), columns=["x0", "x1", "x2"])
+    return pd.DataFrame(numbers(seed, n), columns=["x0", "x1", "x2"]).assign(id=[f"{seed}-{i}" for i in range(n)])
 
 
 def command(monkeypatch, *arguments):
@@ -78,12 +78,12 @@ def test_scores_are_the_local_ones_although_a_worker_is_killed(cluster, files, t
     def processes():
         return {path.name.split()[0] for path in attempts.iterdir()}
 
-    def score_or_die(task, file):  # in here, so that it travels to the workers by value
+    def score_or_die(task, file, keep):  # in here, so that it travels to the workers by value
         (attempts / f"{os.getpid()} {time.monotonic_ns()} {os.path.basename(file)}").touch()
         deadline = time.monotonic() + 40
         while len(processes()) < N_PROCESSES and time.monotonic() < deadline:
             time.sleep(0.05)  # the first worker does not score all files before the others have started
-        result = score_file(task, file)
+        result = score_file(task, file, keep)
         if file.endswith("1.csv") and not died.exists():
             died.touch()
             os.kill(os.getpid(), signal.SIGKILL)
@@ -91,7 +91,7 @@ def test_scores_are_the_local_ones_although_a_worker_is_killed(cluster, files, t
 
     monkeypatch.setattr(distributed, "score_file", score_or_die)
     score = ("score", f"--model={tmp_path / 'model.safetensors'}", f"--support={tmp_path / 'support.csv'}")
-    score += ("--label=fault", *files, "--quiet", "--device=cpu")
+    score += ("--label=fault", *files, "--quiet", "--device=cpu", "--keep=id,x1")
     command(monkeypatch, *score, "--out", tmp_path / "local.csv")
     command(monkeypatch, *score, "--out", tmp_path / "ray.csv", "--engine", "ray")
     assert len(processes()) >= N_PROCESSES

@@ -146,7 +146,8 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise InputError(f"X has {len(X)} rows and y has {len(labels)} labels")
         rate = check_rate(self.false_positive_rate)
         columns = self.columns if isinstance(self.columns, Encoding) else ColumnChoice.of(self.columns)
-        self._task = AdaptedTask.from_table(find_model(self.model), X, labels, rate, columns)
+        label_name = getattr(y, "name", None)  # of a Series
+        self._task = AdaptedTask.from_table(find_model(self.model), X, labels, rate, columns, label_name)
         self._rate = rate
         self._threshold: float | None = None  # of a detector file, in the place of the one for the rate
         rows = with_rows_before(self.task_.model, X, self.task_.encoding)

@@ -48,6 +48,47 @@ def test_cells_taken_as_missing_are_counted_over_blocks() -> None:
     ]
 
 
+def test_gaps_in_columns_that_had_none_are_counted_over_blocks() -> None:
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(30, 3)), columns=["a", "b", "c"])
+    frame["d"], frame.loc[7, "c"] = ["x", "y", "z"] * 10, None
+    monitor = ScoringMonitor(FewShotDetector().fit(frame, [0] * 5 + [1] + [-1] * 24).task_)
+    monitor.encode(frame.drop(index=7), "X")
+    assert monitor.notices() == []
+    block = pd.DataFrame({"a": [0.0, None, np.inf], "b": [0.0] * 3, "c": [None] * 3, "d": ["x", None, ""]})
+    monitor.encode(block, "X", 30)
+    monitor.encode(block, "X", 33)
+    assert monitor.notices() == [
+        "row 32, column 'a': inf is infinite and taken as missing (and 1 more)",
+        "columns 'd' (4 of 35 rows), 'a' (2 of 35 rows) have gaps in the rows to score, but none in the rows that were "
+        "learned from; a gap is scored as an average value",
+    ]
+
+
+@pytest.mark.parametrize("kind", ["number", "boolean", "category", "date", "text", "interval"])
+def test_gaps_of_every_kind_of_column(kind: str) -> None:
+    days = pd.date_range("2024-01-01", periods=30, freq="7h").strftime("%Y-%m-%d %H:%M")
+    cells = {"number": np.arange(30) % 7, "boolean": [True, False] * 15, "category": ["x", "y"] * 15}
+    frame = pd.DataFrame({"a": np.arange(30) ** 2 % 11, "b": cells.get(kind, days)})
+    detector = FewShotDetector(columns={"b": kind}).fit(frame, [0] * 5 + [1] + [-1] * 24)
+    gaps = frame.astype({"b": object})
+    gaps.loc[[3, 4, 9], "b"] = None
+    with pytest.warns(UserWarning, match=r"^column 'b' \(3 of 30 rows\) has gaps in the rows to score, but none in"):
+        detector.score_samples(gaps)
+    detector = FewShotDetector(columns={"b": kind}).fit(gaps, [0] * 5 + [1] + [-1] * 24)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        detector.score_samples(gaps)
+
+
+def test_gaps_of_an_array() -> None:
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    X[3, 2] = np.nan
+    detector = FewShotDetector().fit(X, [0] * 5 + [1] + [-1] * 24)
+    X[[4, 5], 1] = np.nan
+    with pytest.warns(UserWarning, match=r"^column 'x1' \(2 of 30 rows\) has gaps"):
+        detector.score_samples(X)
+
+
 def test_a_detector_warns_of_columns_that_have_moved() -> None:
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(30, 3)), np.array([0] * 5 + [1] + [-1] * 24)

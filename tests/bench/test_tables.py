@@ -54,8 +54,8 @@ Test AUC on target tasks
 └──────────┴────────┴────────┴────────┘
 * the best, or not different from it.
 Average over 2 datasets, those with figures of all methods that were run.
-AUC with ties as a loss (Eq. 8).
-Means over 3 splits; 1 cells over fewer.
+In the AUC, a tie counts as an error (Eq. 8).
+Means over 3 splits; 1 cell over fewer.
 """
 
 COMPARED = """\
@@ -221,7 +221,7 @@ def test_table_3():
     assert table.columns == ("Ours", "SVDD")
     assert [cell.value for cell in table.rows[0].cells] == [15.0, 5.0]
     assert [cell.paper for cell in table.rows[0].cells] == [1527.0, 348.0]
-    assert table.notes[0] == "Average over 1 datasets. Trained on: GPU, cpu."
+    assert table.notes[0] == "Average over 1 dataset. Trained on: GPU, cpu."
     assert table.notes[1].startswith("Up to 2 splits trained together")
 
 

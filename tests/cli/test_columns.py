@@ -61,6 +61,28 @@ def test_a_column_that_has_moved_is_named(log, oddshot):  # noqa: F811
     assert any("log.csv: column 'id': 19" in line and "of 194 rows to score lie beyond" in line for line in errors)
 
 
+def test_a_second_column_of_labels_is_named(log, oddshot):  # noqa: F811
+    pd.read_csv("first.csv").assign(fault=lambda frame: frame["state"] == "bad").to_csv("first.csv", index=False)
+    pd.read_csv("log.csv").assign(fault=False).to_csv("log.csv", index=False)
+    _, _, errors = oddshot(*SCORE, "log.csv", "--out", "scores.csv")
+    assert any("support: column 'fault' repeats the labels of all 6 labelled rows" in line for line in errors)
+    _, _, errors = oddshot(*SCORE, "log.csv", "--out", "scores.csv", "--ignore", "fault")
+    assert not any("repeats" in line for line in errors)
+
+
+def test_columns_are_kept_beside_the_scores(log, oddshot):  # noqa: F811
+    _, out, errors = oddshot(*SCORE, "log.csv", "--out", "-", "--keep", "id,seen", "--keep", "id", "--quiet")
+    found, given = pd.read_csv(io.StringIO(out)), pd.read_csv("log.csv")
+    assert found.columns.tolist() == ["file", "row", "id", "seen", "score", "probability", "anomaly"]
+    pd.testing.assert_frame_equal(found[["id", "seen"]], given[["id", "seen"]])
+    code, _, errors = oddshot(*SCORE, "log.csv", "--out", "scores.csv", "--keep", "key")
+    assert code == 2
+    assert errors[-1].startswith("oddshot: log.csv: no column 'key' to keep; its columns are 'a', 'b', 'c', 'd', 'id'")
+    code, _, errors = oddshot(*SCORE, "log.csv", "--out", "scores.csv", "--keep", "score")
+    assert (code, errors[-1].split(";")[0]) == (2, "oddshot: --keep score: the output has a column of that name")
+    assert not Path("scores.csv").exists()
+
+
 def test_columns_are_ignored_chosen_and_given_kinds(log, oddshot):  # noqa: F811
     _, out, _ = oddshot(
         *SCORE, "log.csv", "--out", "s.csv", "--ignore", "id,seen", "--ignore", "d", "--kind", "c=category"

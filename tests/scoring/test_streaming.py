@@ -113,6 +113,17 @@ def test_infinite_cells_all_over_a_file_are_missing_with_one_warning(tmp_path, s
     assert [str(warning.message) for warning in caught] == [expected]
 
 
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_gaps_in_columns_that_had_none_are_one_line(tmp_path, suffix):
+    X = numbers(5, 70_000).round(3)
+    X[[7, 69_000], 1] = np.nan
+    file = write(tmp_path / f"new{suffix}", X)
+    with pytest.warns(UserWarning, match="gaps") as caught:
+        score_files(DETECTOR.task_, [file], tmp_path / "scores.csv")
+    (text,) = {str(warning.message) for warning in caught}
+    assert text.startswith(f"{file}: column 'x1' (2 of 70,000 rows) has gaps in the rows to score")
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [

@@ -58,6 +58,14 @@ def test_kinds_of_columns(client):
     close(answer["scores"], expected, table(NEW))
 
 
+def test_a_column_that_repeats_the_labels_is_noted(client):
+    support = {"rows": records(mixed(2, 20).assign(fault=labels(20))), "labels": labels(20).tolist()}
+    notes = post_json(client, "/v1/adapt", support).json()["notes"]
+    assert any("column 'fault' repeats the labels of all" in note for note in notes)
+    notes = post_json(client, "/v1/adapt", {**support, "kinds": {"fault": "ignore"}}).json()["notes"]
+    assert not any("repeats" in note for note in notes)
+
+
 @pytest.mark.parametrize(
     ("kinds", "message"),
     [
@@ -233,7 +241,11 @@ def test_infinite_cells_are_missing_and_noted(client):
     by_arrow = post_arrow(client, "/v1/score", table(rows), id=detector_id).json()
     by_json = post_json(client, "/v1/score", {"id": detector_id, "columns": NAMES, "rows": gaps}).json()
     assert by_arrow["notes"] == ["row 3, column 'b': inf is infinite and taken as missing"]
-    assert (by_json["notes"], by_json["scores"]) == ([], by_arrow["scores"])
+    assert by_json["scores"] == by_arrow["scores"]
+    assert by_json["notes"] == [
+        "column 'b' (1 of 5 rows) has gaps in the rows to score, but none in the rows that were learned from; a gap is "
+        "scored as an average value"
+    ]
 
 
 def test_unused_columns_are_named_and_ignored(client):

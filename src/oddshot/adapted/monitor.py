@@ -1,4 +1,4 @@
-"""What a person should know of rows to score: columns that have moved, and cells that are taken as missing."""
+"""What a person should know of rows to score: columns that have moved, gaps, and cells that are taken as missing."""
 
 from typing import Any
 
@@ -33,15 +33,18 @@ class ScoringMonitor:
         return encoded
 
     def notices(self) -> list[str]:
-        """Return a sentence for each column with cells taken as missing, and one for those that have moved."""
+        """Return a sentence for each column with cells taken as missing, one on gaps, and one on columns that moved."""
+        parts = (*self._skipped.notices(), self._skipped.gaps_notice(self._n_rows), self._moved_notice())
+        return [notice for notice in parts if notice]
+
+    def _moved_notice(self) -> str:
         moved = np.flatnonzero(self._n_beyond > MAX_SHARE * self._n_rows)
         if self._n_rows < MIN_ROWS or len(moved) == 0:
-            return self._skipped.notices()
+            return ""
         names = [self._task.ranges.names[j] for j in moved]
         most = int(self._n_beyond[moved].max())
         columns = f"column{'s' * (len(names) > 1)} {format_names(names)}"
-        notice = (
+        return (
             f"{columns}: {most:,} of {self._n_rows:,} rows to score lie beyond the rows that were labelled or given "
             "unlabelled; if this is a clock or a counter, ignore it"
         )
-        return [*self._skipped.notices(), notice]

@@ -27,6 +27,7 @@ from oddshot.adapted.suggestion import suggest_rows
 from oddshot.data.encoding import ColumnChoice, Encoding
 from oddshot.data.encoding.interval_column import pair_with_row_before
 from oddshot.data.tables.conversion import take_rows
+from oddshot.data.tables.label_copies import warn_of_label_copies
 from oddshot.data.tables.skipped_cells import SkippedCells
 from oddshot.data.task import ANOMALY, NORMAL, UNLABELLED
 from oddshot.decisions.calibration import Decision, FixedThreshold, check_rate
@@ -82,16 +83,18 @@ class AdaptedTask:
         labels: NDArray[np.int8],
         false_positive_rate: float | None = None,
         columns: ColumnChoice | Encoding | None = None,
+        label_name: object = None,
     ) -> "AdaptedTask":
         """Adapt to rows as people have them.
 
         X: an array [n, M] or an Arrow table of n rows. labels: [n], 1 = anomaly, 0 = normal, -1 = unlabelled. columns:
         which columns to use and as what, or how they become numbers, for a model without an encoding of its own.
+        label_name: the name of the labels, if they have one; there is a warning of a column that repeats them.
         """
         check_labels(labels)
         X = with_rows_before(model, X, columns)
         labelled, others = np.flatnonzero(labels != UNLABELLED), sample_unlabelled(labels)
-        encoding = find_encoding(model, X, labels, columns)
+        encoding = find_encoding(model, X, labels, columns, label_name=label_name)
         support = encoding.transform(take_rows(X, labelled), "support", labelled + 1)
         warn_of_contradictions(support, labels[labelled], labelled)
         unlabelled = None
@@ -204,7 +207,7 @@ class AdaptedTask:
     def encode(self, X: Any, where: str, first_row: int = 1, skipped: SkippedCells | None = None) -> EncodedRows:
         """Rows as the score takes them: [n, attributes]. where, first_row: how messages call the rows.
 
-        skipped: gathers cells that are taken as missing; without it, there is a warning.
+        skipped: as in Encoding.transform.
         """
         return self.encoding.transform(X, where, first_row, skipped)
 
@@ -282,10 +285,11 @@ def find_encoding(
     labels: NDArray[np.int8],
     columns: ColumnChoice | Encoding | None = None,
     context: Sequence[Any] = (),
+    label_name: object = None,
 ) -> Encoding:
     """The encoding of a task's rows: the model's own, or one fitted to the rows that the task is adapted with.
 
-    X, labels, columns: as in AdaptedTask.from_table. context: more tables, which show what is a key.
+    X, labels, columns, label_name: as in AdaptedTask.from_table. context: more tables, which show what is a key.
     """
     if model.encoding is not None:
         if columns:
@@ -298,7 +302,9 @@ def find_encoding(
     X = with_rows_before(model, X, columns)
     parts = [rows for rows in (np.flatnonzero(labels != UNLABELLED), sample_unlabelled(labels)) if len(rows)]
     tables, numbers = [take_rows(X, rows) for rows in parts], [rows + 1 for rows in parts]
-    return Encoding.fit(tables, ["support"] * len(parts), columns, context, numbers)
+    encoding = Encoding.fit(tables, ["support"] * len(parts), columns, context, numbers)
+    warn_of_label_copies([(X, labels)], encoding.recognised(columns), "support", label_name)
+    return encoding
 
 
 def with_rows_before(model: Model, X: Any, columns: ColumnChoice | Encoding | None) -> Any:

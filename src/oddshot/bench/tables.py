@@ -73,7 +73,7 @@ def table1(selection: Selection, auc: AucKind, *, compare: bool = False) -> Resu
     if compare:
         rows.append(_difference_row(means, methods))
     of_paper = " of the paper" if compare else ""
-    notes = [f"Average over {len(complete)} datasets{of_paper}, those with figures of all methods that were run."]
+    notes = [f"Average over {_datasets(complete)}{of_paper}, those with figures of all methods that were run."]
     notes += ["A cell has this run, the paper, and the difference."] * compare
     notes += _notes(selection, auc, scores)
     return ResultTable("Test AUC on target tasks", _titles(methods), tuple(rows), tuple(notes), compare)
@@ -113,7 +113,7 @@ def table3(selection: Selection, *, compare: bool = False) -> ResultTable:
     )
     timed = [record for record in selection.records if record.train_seconds is not None]
     devices = sorted({record.device for record in timed})
-    notes = [f"Average over {len(complete)} datasets. Trained on: {', '.join(devices)}."]
+    notes = [f"Average over {_datasets(complete)}. Trained on: {', '.join(devices)}."]
     max_together = max(record.together or 1 for record in timed)
     if max_together > 1:
         notes.append(f"Up to {max_together} splits trained together; seconds are theirs divided by their number.")
@@ -162,7 +162,7 @@ def _ablation_table(
     cells = (replace(cell, paper=printed.get(name)) for name, cell in zip(methods, average.cells, strict=True))
     rows += [replace(average, cells=tuple(cells)), _best_count_row(n_best, means)]
     notes = (
-        f"Average over {len(complete)} datasets, those with figures of all variants.",
+        f"Average over {_datasets(complete)}, those with figures of all variants.",
         *_notes(selection, auc, scores),
     )
     return ResultTable(title, _titles(methods), tuple(rows), notes)
@@ -243,10 +243,10 @@ def _difference_row(means: Means, methods: Sequence[str]) -> TableRow:
 
 def _notes(selection: Selection, auc: AucKind, scores: ScoresBySplit) -> list[str]:
     """How the AUC counts ties, numbers of splits and failed runs, and versions of the code."""
-    notes = [f"AUC with ties as {'a loss (Eq. 8)' if auc == 'strict' else 'a half'}."]
+    notes = [f"In the AUC, a tie counts as {'an error (Eq. 8)' if auc == 'strict' else 'one half'}."]
     n_splits = max(len(by_split) for by_split in scores.values())
     n_fewer = sum(len(by_split) < n_splits for by_split in scores.values())
-    fewer = f"; {n_fewer} cells over fewer" if n_fewer else ""
+    fewer = f"; {n_fewer} cell{'s' * (n_fewer != 1)} over fewer" if n_fewer else ""
     notes.append(f"Means over {n_splits} split{'s' * (n_splits != 1)}{fewer}.")
     if selection.n_failed:
         notes.append(f"{selection.n_failed} failed runs are left out.")
@@ -254,6 +254,10 @@ def _notes(selection: Selection, auc: AucKind, scores: ScoresBySplit) -> list[st
     if len(versions) > 1:
         notes.append(f"Runs of several versions of the code: {', '.join(versions)}.")
     return notes
+
+
+def _datasets(datasets: Sequence[str]) -> str:
+    return f"{len(datasets)} dataset{'s' * (len(datasets) != 1)}"
 
 
 def _require_datasets(datasets: Sequence[str], selection: Selection) -> None:

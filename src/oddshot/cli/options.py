@@ -44,6 +44,10 @@ Kinds = Annotated[
         help="Kind of a column: number, category, boolean, date, interval (since the row before), text or ignore.",
     ),
 ]
+Keep = Annotated[
+    list[str] | None,
+    typer.Option("--keep", metavar="NAME,...", help="Columns of the files to copy beside the scores, such as an id."),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Print neither the kinds of the columns nor progress.")]
 
 
@@ -65,11 +69,11 @@ def column_choice(
         if not equals or not name:
             raise InputError(f"--kind {pair}: expected NAME=KIND, such as zip=category")
         chosen[name] = kind
-    for name in _split_names(ignore):
+    for name in split_names(ignore):
         if chosen.get(name, "ignore") != "ignore":
             raise InputError(f"column {name!r} is both ignored and a {chosen[name]}")
         chosen[name] = "ignore"
-    only = None if columns is None else tuple(_split_names(columns))
+    only = None if columns is None else tuple(split_names(columns))
     if only == ():
         raise InputError("--columns: expected the names of columns, such as load,speed")
     for option, other in others.items():
@@ -78,7 +82,8 @@ def column_choice(
     return ColumnChoice(only, chosen)
 
 
-def _split_names(names: Sequence[str] | None) -> list[str]:
+def split_names(names: Sequence[str] | None) -> list[str]:
+    """The names in all values of an option, each of which may be a list with commas, quoted as in CSV."""
     return [name.strip() for row in csv.reader(names or ()) for name in row if name.strip()]
 
 

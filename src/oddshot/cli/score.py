@@ -14,11 +14,13 @@ from oddshot.cli.options import (
     EngineName,
     Ignore,
     JsonFile,
+    Keep,
     Kinds,
     Label,
     Quiet,
     check_outputs,
     column_choice,
+    split_names,
     write_json,
 )
 from oddshot.cli.standard_output import STANDARD_OUTPUT, frees_standard_output, output_path, say, say_written
@@ -60,28 +62,31 @@ def score(
     ignore: Ignore = None,
     columns: Columns = None,
     kind: Kinds = None,
+    keep: Keep = None,
     quiet: Quiet = False,
     json_file: JsonFile = None,
 ) -> None:
     """Score the rows of a new task, given a few labelled rows of it.
 
-    The output has a line for each row, in the order of the input: file, row (the first is 1), score (higher is more
-    anomalous), probability of an anomaly (as if half of all rows were anomalies) and anomaly (1 or 0). Unlabelled rows
-    in the support improve the scores of the model that ships. Large files are read in chunks. With --engine ray, the
-    machines of a cluster score many files at the same time; all of them must be able to read the files. Nothing is
-    written unless all rows could be scored.
+    The output has a line for each row, in the order of the input: file, row (the first is 1), the columns of --keep,
+    score (higher is more anomalous), probability of an anomaly (as if half of all rows were anomalies) and anomaly
+    (1 or 0). Unlabelled rows in the support improve the scores of the model that ships. Large files are read in
+    chunks. With --engine ray, the machines of a cluster score many files at the same time; all of them must be able to
+    read the files. Nothing is written unless all rows could be scored.
 
     \b
     Examples:
       oddshot score --support labelled.csv --label fault new.csv --out scores.csv
       oddshot score --model fleet.safetensors --support labelled.csv --label fault new/*.parquet --out scores.parquet
+      oddshot score --support labelled.csv --label fault new.csv --out scores.csv --keep id,time
       zcat new.csv.gz | oddshot score --support labelled.csv --label fault - --out - | sort -t, -k3 -g -r | head
     """
     with starting_line(enabled=not quiet):
         from oddshot.adapted.task import AdaptedTask, find_encoding
         from oddshot.data.tables import find_files, read_support
         from oddshot.data.tables.labels import swapped_labels_notice
-        from oddshot.scoring.streaming import check_output, score_files
+        from oddshot.scoring.kept_columns import check_kept_names
+        from oddshot.scoring.streaming import SCHEMA, check_output, score_files
         from oddshot.training.progress import scoring_bar
         from oddshot.universal.names import model_file
         from oddshot.universal.shipped import find_model
@@ -92,6 +97,8 @@ def score(
     check_outputs(inputs, out=out, json=json_file)
     if out != STANDARD_OUTPUT:
         check_output(out)
+    kept = tuple(dict.fromkeys(split_names(keep)))
+    check_kept_names(kept, SCHEMA.names)
     choice = column_choice(ignore, columns, kind, label=label)
     loaded = find_model(model, device)
     X, y = read_support(support, label=label, anomaly_value=anomaly_value)
@@ -100,7 +107,7 @@ def score(
     for notice in filter(None, (task.notice, swapped_labels_notice(y))):
         warnings.warn(notice, stacklevel=1)
     with output_path(out, ".csv") as path, scoring_bar(enabled=not quiet) as on_rows:
-        counts = score_files(task, paths, path, on_rows, score_on_engine)
+        counts = score_files(task, paths, path, on_rows, score_on_engine, kept)
     nothing_found = task.nothing_found_notice(counts.rows, counts.anomalies)
     if nothing_found:
         warnings.warn(nothing_found, stacklevel=1)

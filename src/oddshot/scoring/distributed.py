@@ -7,13 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from oddshot.adapted.task import AdaptedTask
 from oddshot.errors import CapacityError, OddshotError
 from oddshot.scoring.cluster import connect, import_ray
-from oddshot.scoring.streaming import FileChunk, file_chunks, score_chunks
+from oddshot.scoring.streaming import FileChunk, ScoredChunk, file_chunks, score_chunks
 
 MAX_RETRIES = 3  # of a file whose worker was lost
 MAX_FILES_PER_CPU = 2  # submitted at a time, so that no CPU is idle; the cluster keeps their scores in memory
@@ -21,9 +18,9 @@ MAX_FILES_PER_CPU = 2  # submitted at a time, so that no CPU is idle; the cluste
 
 @dataclass
 class FileScores:
-    """The result of a worker for one file: scores of each chunk, texts of warnings, and the error if there was one."""
+    """The result of a worker for one file: its chunks, texts of warnings, and the error if there was one."""
 
-    chunks: list[NDArray[np.float64]] = field(default_factory=list)
+    chunks: list[ScoredChunk] = field(default_factory=list)
     warning_texts: list[str] = field(default_factory=list)
     error: OddshotError | None = None
 
@@ -38,7 +35,7 @@ class RayScoring:
     def __init__(self, address: str | None = None, n_workers: int | None = None) -> None:
         self._ray, self._address, self._n_workers = import_ray(), address, n_workers
 
-    def __call__(self, task: AdaptedTask, files: Sequence[Path]) -> Iterator[FileChunk]:
+    def __call__(self, task: AdaptedTask, files: Sequence[Path], keep: Sequence[str] = ()) -> Iterator[FileChunk]:
         """Yield each file's name with each chunk of its scores, in the order of the files."""
         ray = self._ray
         connected_here = connect(ray, self._address, self._n_workers)
@@ -50,7 +47,7 @@ class RayScoring:
             while waiting or submitted:
                 while waiting and len(submitted) < max_submitted:
                     file = waiting.popleft()
-                    submitted.append((file, remote_score.remote(shared_task, file)))
+                    submitted.append((file, remote_score.remote(shared_task, file, keep)))
                 yield from self._chunks_of(task, *submitted.popleft())
         finally:
             if connected_here:
@@ -71,13 +68,13 @@ class RayScoring:
         yield from file_chunks(task, result.chunks, file)
 
 
-def score_file(task: AdaptedTask, file: str) -> FileScores:
+def score_file(task: AdaptedTask, file: str, keep: Sequence[str] = ()) -> FileScores:
     """Score a file on a worker. A wrong file is a result and no failure: scoring it again would not help."""
     result = FileScores()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         try:
-            result.chunks = list(score_chunks(task, file))
+            result.chunks = list(score_chunks(task, file, keep))
         except OddshotError as error:
             result.error = error
     texts = (str(warning.message) for warning in caught if issubclass(warning.category, UserWarning))

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,14 +18,20 @@ from oddshot.adapted.result import SCHEMA as RESULT_SCHEMA
 from oddshot.adapted.task import AdaptedTask
 from oddshot.data.files import atomic_path
 from oddshot.data.tables import stream_table
-from oddshot.data.tables.spreadsheet_text import escape_formulas
 from oddshot.errors import InputError
+from oddshot.scoring.kept_columns import as_first_types, check_kept_names, split_kept, without_formulas
 
 SCHEMA = pa.schema([("file", pa.string()), ("row", pa.int64()), *RESULT_SCHEMA])
 
 _WRITERS: dict[str, Any] = {".csv": pyarrow.csv.CSVWriter, ".parquet": pyarrow.parquet.ParquetWriter}
 
-FileChunk = tuple[str, pa.Table]  # the name of a file, and the scores of some of its rows in a table with SCHEMA
+FileChunk = tuple[str, pa.Table]
+"""The name of a file, and the scores of some of its rows: a table with SCHEMA, and kept columns after the row."""
+
+ScoredChunk = tuple[NDArray[np.float64], pa.Table]
+"""The scores of some rows of a file, [n], and their kept columns."""
+
+ScoreFunction = Callable[[AdaptedTask, Sequence[Path], Sequence[str]], Iterator[FileChunk]]
 
 
 @dataclass(frozen=True)
@@ -41,17 +47,29 @@ def score_files(
     files: Sequence[Path],
     out: Path,
     on_rows: Callable[[str, int], None] | None = None,
-    score: Callable[[AdaptedTask, Sequence[Path]], Iterator[FileChunk]] | None = None,
+    score: ScoreFunction | None = None,
+    keep: Sequence[str] = (),
 ) -> ScoredCounts:
     """Write the scores of all rows of the files, in order, to `out` (.csv or .parquet).
 
     on_rows: called with the name of the file and the number of rows of each chunk. score: yields the chunks of all
-    files in order; by default the files are scored in this process.
+    files in order; by default the files are scored in this process. keep: the names of columns to copy.
     """
+    check_output(out)
+    check_kept_names(keep, SCHEMA.names)
     rows = anomalies = 0
-    with _open_writer(out) as writer:
-        for file, part in (score or score_in_process)(task, files):
-            writer.write(part if out.suffix.lower() == ".parquet" else _without_formulas(part))
+    suffix, writer = out.suffix.lower(), None
+    with (
+        atomic_path(out) as temporary,
+        open(temporary, "wb") as opened,  # by its path, Arrow cannot open a file in a folder whose name is not UTF-8
+        ExitStack() as stack,
+    ):
+        for file, part in (score or score_in_process)(task, files, keep):
+            if writer is None:
+                schema = part.schema  # of the first file: the types of kept columns are known by now
+                writer = stack.enter_context(_WRITERS[suffix](opened, schema))
+            part = as_first_types(part, schema, file)
+            writer.write(part if suffix == ".parquet" else _for_spreadsheets(part))
             rows += len(part)
             anomalies += int(np.sum(part["anomaly"]))
             if on_rows is not None:
@@ -59,53 +77,46 @@ def score_files(
     return ScoredCounts(rows, anomalies)
 
 
-def score_in_process(task: AdaptedTask, files: Sequence[Path]) -> Iterator[FileChunk]:
+def score_in_process(task: AdaptedTask, files: Sequence[Path], keep: Sequence[str] = ()) -> Iterator[FileChunk]:
     """Yield each file's name with each chunk of its scores, computed in this process."""
     for file in map(str, files):
-        yield from file_chunks(task, score_chunks(task, file), file)
+        yield from file_chunks(task, score_chunks(task, file, keep), file)
 
 
-def score_chunks(task: AdaptedTask, file: str) -> Iterator[NDArray[np.float64]]:
-    """Yield the scores of a file's rows in chunks, [n] each."""
+def score_chunks(task: AdaptedTask, file: str, keep: Sequence[str] = ()) -> Iterator[ScoredChunk]:
+    """Yield the scores of a file's rows in chunks, with the columns to keep."""
     first, monitor = 1, ScoringMonitor(task)
     for chunk in stream_table(file, kinds=task.encoding.stored_kinds):
-        scores = task.score_encoded(monitor.encode(chunk, file, first))
+        rows, kept = split_kept(chunk, keep, task, file)
+        scores = task.score_encoded(monitor.encode(rows, file, first))
         first += len(scores)
-        yield scores
+        yield scores, kept
     for notice in monitor.notices():
         warnings.warn(f"{file}: {notice}", stacklevel=2)
 
 
-def file_chunks(task: AdaptedTask, chunks: Iterable[NDArray[np.float64]], file: str) -> Iterator[FileChunk]:
-    """Yield a file's name with the output rows of each chunk of its scores. chunks: [n] each, in order."""
+def file_chunks(task: AdaptedTask, chunks: Iterable[ScoredChunk], file: str) -> Iterator[FileChunk]:
+    """Yield a file's name with the output rows of each chunk of its scores, which are in order."""
     first = 1
-    for scores in chunks:
-        yield file, _to_table(task, scores, file, first)
-        first += len(scores)
+    for chunk in chunks:
+        part = _to_table(task, chunk, file, first)
+        yield file, part
+        first += len(part)
 
 
-def _to_table(task: AdaptedTask, scores: NDArray[np.float64], file: str, first: int) -> pa.Table:
-    """The output rows of scores [n]; the first of them belongs to row number `first` of its file, counted from 1."""
+def _to_table(task: AdaptedTask, chunk: ScoredChunk, file: str, first: int) -> pa.Table:
+    """The output rows of a chunk; the first of them belongs to row number `first` of its file, counted from 1."""
+    scores, kept = chunk
     row_numbers = pa.array(np.arange(first, first + len(scores)))
     names = pa.DictionaryArray.from_arrays(pa.array(np.zeros(len(scores), np.int32)), [file]).cast(pa.string())
-    return pa.table([names, row_numbers, *task.decide(scores).to_table().columns], schema=SCHEMA)
+    fields = [*list(SCHEMA)[:2], *kept.schema, *RESULT_SCHEMA]
+    columns = [names, row_numbers, *kept.columns, *task.decide(scores).to_table().columns]
+    return pa.table(columns, schema=pa.schema(fields))
 
 
-def _without_formulas(part: pa.Table) -> pa.Table:
+def _for_spreadsheets(part: pa.Table) -> pa.Table:
     """Output rows for a file that a spreadsheet may open."""
-    return part.set_column(0, "file", escape_formulas(part["file"]))
-
-
-@contextmanager
-def _open_writer(out: Path) -> Iterator[Any]:
-    """An Arrow writer of the format that the file's suffix names; the file appears when the writer is closed."""
-    check_output(out)
-    with (
-        atomic_path(out) as temporary,
-        open(temporary, "wb") as file,  # by its path, Arrow cannot open a file in a folder whose name is not UTF-8
-        _WRITERS[out.suffix.lower()](file, SCHEMA) as writer,
-    ):
-        yield writer
+    return pa.table(list(map(without_formulas, part.columns)), schema=part.schema)
 
 
 def check_output(out: Path) -> None:

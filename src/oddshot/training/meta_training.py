@@ -12,6 +12,7 @@ from oddshot import __version__
 from oddshot.data.encoding import ColumnChoice, Encoding
 from oddshot.data.episodes.sampling import EpisodeSizes, TaskSet
 from oddshot.data.episodes.splits import split_tasks
+from oddshot.data.tables.label_copies import warn_of_label_copies
 from oddshot.data.task import ANOMALY, NORMAL, Task
 from oddshot.errors import InputError, require_type, require_whole_number
 from oddshot.methods import find_method
@@ -208,7 +209,9 @@ def usable_tasks(tasks: Sequence[Task], sizes: EpisodeSizes, what: str = "tasks"
 
 def fit_encoding(tasks: Sequence[Task], choice: ColumnChoice | None = None) -> Encoding:
     """One encoding for the columns of all tasks; error messages name the task. choice: of columns and their kinds."""
-    return Encoding.fit([task.X for task in tasks], [_describe(task) for task in tasks], choice)
+    encoding = Encoding.fit([task.X for task in tasks], [_describe(task) for task in tasks], choice)
+    warn_of_label_copies([(task.X, task.y) for task in tasks], encoding.recognised(choice), f"{len(tasks)} tasks")
+    return encoding
 
 
 def _make_config(method: type[Method], hyperparameters: dict[str, Any], start: Model | None) -> Any:

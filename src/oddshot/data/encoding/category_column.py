@@ -58,7 +58,10 @@ class CategoryColumn(ColumnEncoder):
         if arrow_kind(column) == "other":
             raise location.type_error(column, "text")
         codes, values = dictionary_codes(column)
-        rows_by_code = self._encode_values(canonical_text(values).to_pylist())
+        texts = canonical_text(values).to_pylist()
+        rows_by_code = self._encode_values(texts)
+        if not self.missing:
+            location.note_missing(np.array([*(text is None for text in texts), True])[codes])
 
         def fill(rows: slice, out: AttributeArray) -> None:
             out[:] = rows_by_code.take(codes[rows], axis=0)

@@ -84,6 +84,8 @@ class DateColumn(ColumnEncoder):
             out[missing] = 0.0
             if self.missing:
                 out[:, -1] = missing
+            else:
+                location.note_missing(missing)
 
         return fill
 

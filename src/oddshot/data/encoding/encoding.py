@@ -100,8 +100,8 @@ class Encoding:
         """Encode a table of n rows: [n, n_attributes], without NaN and infinities.
 
         Columns are matched by name, those of an array by position. where, row_numbers: how messages call the table and
-        its rows. skipped: gathers cells that are taken as missing; without it, there is a warning. Arrays with infinite
-        numbers are refused.
+        its rows. skipped: gathers cells that are taken as missing, of which there is a warning without it, and gaps in
+        columns that had none when it was fitted. Arrays with infinite numbers are refused.
         """
         if not has_column_names(X):
             check_width(X, len(self.columns), where)
@@ -110,7 +110,7 @@ class Encoding:
             check_magnitudes(X, self.columns, where, row_numbers)
         if is_numeric_array(X) and len(numeric) == len(self.encoders):
             used = [name not in self.dropped for name in self.columns]
-            return encode_array(numeric, X if all(used) else X[:, used])
+            return encode_array(numeric, X if all(used) else X[:, used], skipped)
         table = pair_with_row_before(self._select(X, where), self.intervals)
         return _encode_table(
             table, self.encoders, [CellLocation(where, one.name, row_numbers, skipped) for one in self.encoders]
@@ -132,6 +132,11 @@ class Encoding:
     def kinds(self) -> dict[str, str]:
         """The kind of each column of use: number, boolean, category, date, text or interval."""
         return {encoder.name: encoder.kind for encoder in self.encoders}
+
+    def recognised(self, choice: ColumnChoice | None) -> dict[str, int]:
+        """Return the positions in the table of the columns that are used though nobody asked for them by name."""
+        asked = set() if choice is None else {*choice.kinds, *(choice.only or ())}
+        return {name: j for j, name in enumerate(self.columns) if name not in asked and name not in self.dropped}
 
     @property
     def intervals(self) -> tuple[str, ...]:

@@ -60,8 +60,11 @@ class IntervalColumn(ColumnEncoder):
                 deviation_from_constant(seconds[rows], self.mean, out[:, 0])
             else:
                 standardise(seconds[rows], self.mean, self.scale, out[:, 0])
+            missing = np.isnan(dates[rows])
             if self.missing:
-                out[:, 1] = np.isnan(dates[rows])
+                out[:, 1] = missing
+            else:
+                location.note_missing(missing)
 
         return fill
 

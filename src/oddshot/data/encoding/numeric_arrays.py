@@ -11,6 +11,7 @@ from oddshot.data.encoding.numeric_column import NumericColumn, warn_of_distant_
 from oddshot.data.encoding.scaling import compute_robust_moments, deviation_from_constant, standardise
 from oddshot.data.tables.columns import MAX_MAGNITUDE, CellLocation, RowNumbers
 from oddshot.data.tables.conversion import as_matrix
+from oddshot.data.tables.skipped_cells import SkippedCells
 from oddshot.errors import InputError
 
 _BLOCK_NUMBERS = 1 << 16  # scaled at a time, which stay in the processor's cache
@@ -46,8 +47,13 @@ def fit_arrays(
     return columns, [encoder if moments.n_present[j] else ALL_MISSING for j, encoder in enumerate(encoders)]
 
 
-def encode_array(encoders: Sequence[NumericColumn], X: NDArray[Any]) -> NDArray[np.float32]:
-    """Encode X: [n, len(encoders)] numbers, NaN where missing, one column per encoder. Returns [n, n_attributes]."""
+def encode_array(
+    encoders: Sequence[NumericColumn], X: NDArray[Any], skipped: SkippedCells | None = None
+) -> NDArray[np.float32]:
+    """Encode X: [n, len(encoders)] numbers, NaN where missing, one column per encoder. Returns [n, n_attributes].
+
+    skipped: gathers how many cells are missing in columns that had all values before.
+    """
     mean = np.array([encoder.mean for encoder in encoders])
     scale = np.array([encoder.scale for encoder in encoders])
     has_indicator = np.array([encoder.missing for encoder in encoders], bool)
@@ -61,6 +67,9 @@ def encode_array(encoders: Sequence[NumericColumn], X: NDArray[Any]) -> NDArray[
         beside = np.empty((len(X), int(constant.sum())), np.float32)
         deviation_from_constant(np.asarray(X[:, constant], np.float64), mean[constant], beside)
         scaled[:, constant] = beside
+    if skipped is not None and missing.any():
+        for j in np.flatnonzero(missing.any(axis=0) & ~has_indicator).tolist():
+            skipped.add_missing(encoders[j].name, int(missing[:, j].sum()))
     if not has_indicator.any():
         return scaled
     rows = np.empty((len(X), len(encoders) + int(has_indicator.sum())), np.float32)

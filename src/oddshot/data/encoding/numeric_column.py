@@ -120,6 +120,8 @@ class NumericColumn(ColumnEncoder):
                 missing = standardise(values[rows], self.mean, self.scale, out[:, 0])
             if self.missing:
                 out[:, 1] = missing
+            else:
+                location.note_missing(missing)
 
         return fill
 

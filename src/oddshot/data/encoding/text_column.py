@@ -50,6 +50,8 @@ class TextColumn(ColumnEncoder):
             missing = standardise(counts[rows], means, scales, out[:, : len(_NAMES)])
             if self.missing:
                 out[:, -1] = missing[:, 0]
+            else:
+                location.note_missing(missing[:, 0])
 
         return fill
 

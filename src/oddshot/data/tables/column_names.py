@@ -32,7 +32,12 @@ def select_columns(table: Any, names: Sequence[str], where: str) -> Any:
 
 def format_names(names: Sequence[object], max_names: int = 10) -> str:
     """Join names for a message, at most max_names of them."""
-    shown = ", ".join(repr(name) for name in names[:max_names])
+    return join_names([repr(name) for name in names], max_names)
+
+
+def join_names(names: Sequence[str], max_names: int) -> str:
+    """Join names that are written as the message shows them, at most max_names of them."""
+    shown = ", ".join(names[:max_names])
     return shown if len(names) <= max_names else f"{shown} and {len(names) - max_names} more"
 
 

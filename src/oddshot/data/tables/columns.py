@@ -69,6 +69,11 @@ class CellLocation:
             for notice in skipped.notices():
                 warnings.warn(f"{self.where}: {notice}", stacklevel=1)  # one place: the same notice is shown once
 
+    def note_missing(self, is_missing: NDArray[np.bool_]) -> None:
+        """Gather how many of some cells, [n], are missing in a column that had all values before."""
+        if self.skipped is not None and is_missing.any():
+            self.skipped.add_missing(self.column, int(is_missing.sum()))
+
     def below(self, n_rows: int) -> "CellLocation":
         """Return the location of the cells below the first n_rows."""
         return replace(self, rows=self.rows + n_rows if isinstance(self.rows, int) else self.rows[n_rows:])

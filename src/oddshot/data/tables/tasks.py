@@ -35,7 +35,7 @@ _MAX_COLUMNS_SHOWN = 20  # in an error message
 def read_tasks(
     paths: FilePath | Iterable[FilePath], label: str, task: str | None = None, anomaly_value: object = None
 ) -> list[Task]:
-    """Read labelled tasks from CSV, Parquet or ARFF files.
+    """Read labelled tasks from CSV, Parquet, ARFF, JSON-lines or Excel files.
 
     Parameters
     ----------
