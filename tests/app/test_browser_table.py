@@ -122,6 +122,48 @@ def test_filters_are_chips_that_can_be_removed_and_hold_while_the_ranking_change
     assert page.inner_text("#filter-facts") == f"{frame['installed'].str.startswith('2020').sum()} of {N} rows"
 
 
+def test_a_column_with_times_of_day_is_filtered_by_them(open_page):
+    page, times = open_page(), pd.date_range("2024-03-01 08:00", periods=N, freq="5min")
+    frame = pd.DataFrame({"time": times, "x": np.random.default_rng(30).normal(size=N)})
+    upload(page, frame.to_csv(index=False).encode(), "day.csv")
+    menu(page, "time", "Filter…")
+    for place, value in enumerate(["2024-03-01", "09:00", "2024-03-01", "10:30"]):
+        page.fill(f"#filter-fields input >> nth={place}", value)
+    page.click("#filter-form .primary")
+    settle(page)
+    assert page.inner_text("#filter-facts") == f"19 of {N} rows"
+    assert page.inner_text("#chips button") == "time: 2024-03-01 09:00 to 2024-03-01 10:30 ✕"
+    menu(page, "time", "Filter…")
+    assert [page.input_value(f"#filter-fields input >> nth={place}") for place in (1, 3)] == ["09:00", "10:30"]
+    page.fill("#filter-fields input >> nth=1", "")
+    page.fill("#filter-fields input >> nth=3", "")
+    page.click("#filter-form .primary")
+    settle(page)
+    assert page.inner_text("#filter-facts") == f"{(times < '2024-03-02').sum()} of {N} rows"
+
+
+def test_dates_are_neither_cut_off_in_the_ranking_nor_broken_in_the_card(open_page):
+    page, rng = open_page(), np.random.default_rng(31)
+    times = pd.Timestamp("2024-03-01") + pd.to_timedelta(rng.integers(0, 10**7, N), "s")
+    frame = pd.DataFrame({"time": times, "x": rng.normal(size=N)})
+    upload(page, frame.to_csv(index=False).encode(), "times.csv")
+    fits = "cell => cell.scrollWidth <= cell.clientWidth"
+    assert page.eval_on_selector("#grid td[data-column=time]", fits)
+    for key in "nn":  # now the card has another row to compare with
+        press(page, key)
+    cells = page.locator("#why-rows tr", has_text="time").locator("td").all()[:2]
+    lines = "cell => { const range = document.createRange(); range.selectNodeContents(cell); return range.getClientRects().length; }"
+    assert [cell.evaluate(lines) for cell in cells] == [2, 2]  # the date and the time of day
+
+
+def test_help_is_at_the_right_edge_with_and_without_a_table(open_table):
+    page, _ = open_table(32)
+    place = "document.getElementById('help').getBoundingClientRect().right"
+    right = page.evaluate(place)
+    page.click("#new-table")
+    assert page.evaluate(place) == right
+
+
 def test_a_slash_searches_in_all_columns(open_table):
     page, frame = open_table(2)
     page.focus("#grid")
