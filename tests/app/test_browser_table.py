@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from tests.app import test_browser as browser
+from tests.app.samples import as_csv
 from tests.app.test_browser import press, selected, settle, upload
 
 pytestmark = browser.pytestmark
@@ -194,6 +195,17 @@ def test_columns_beyond_the_edge_are_announced(open_table, width, n_columns):
             page.wait_for_timeout(30)
     assert "more-right" not in page.get_attribute("#frame", "class")
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+
+
+def test_the_columns_of_a_wide_table_are_all_counted(open_page):
+    page = open_page()
+    upload(page, as_csv(np.random.default_rng(33).normal(size=(60, 150))), "wide.csv")
+    is_seen = "cells => cells.filter((cell) => cell.getBoundingClientRect().right <= RIGHT + 2).length".replace(
+        "RIGHT", "document.getElementById('scroll').getBoundingClientRect().right"
+    )
+    n_seen = page.eval_on_selector_all("th[data-key=column]", is_seen)
+    assert n_seen > 0
+    assert page.inner_text("#more-columns") == f"{150 - n_seen} more columns →"
 
 
 def test_a_histogram_shows_labelled_rows_and_this_row(open_table):
