@@ -58,7 +58,7 @@ def test_a_label_says_what_it_changed_and_how_sure_the_ranking_is(open_page):
     settle(page)
     sentence = page.inner_text("#change")
     assert re.search(r"Row \d+ (rose|fell) from rank [\d,]+ to [\d,]+", sentence)
-    assert re.search(r"\d+ rows? (is|are) flagged now \(\+\d+ −\d+\)\.", sentence)
+    assert re.search(r"\d+ rows? (is|are) flagged now: \d+ more, \d+ no longer\.", sentence)
     link = page.locator("#change .row-link").first
     row = int(link.get_attribute("data-row"))
     link.click()
@@ -73,13 +73,14 @@ def test_a_label_says_what_it_changed_and_how_sure_the_ranking_is(open_page):
     label_row(page, int(np.flatnonzero(y == 1)[5]), "a")
     in_sight(page, "#certainty-title")
     assert re.fullmatch(
-        r"Of 10 pairs of a normal row and an anomaly that you labelled, \d+ % are ranked right when each is left out "
-        r"\(0\.\d\d to (0\.\d\d|1\.00)\)\.",
+        r"Of 10 pairs of a normal row and an anomaly that you labelled, \d+\s% are ranked right when each is left out "
+        r"\(95 % interval: \d+ to \d+\s%\)\.",
         page.inner_text("#certainty"),
     )
     page.click("#compare")
     page.wait_for_selector("#compare-table:visible", timeout=20_000)
     assert page.locator("#compare-rows tr").count() == 5
+    assert re.fullmatch(r"\d+ to \d+\s%", page.inner_text("#compare-rows tr >> nth=0 >> td >> nth=1").strip())
     assert page.inner_text("#compare-verdict").endswith(".")
     label_row(page, 280, "n")
     in_sight(page, "#certainty-title")
@@ -217,6 +218,18 @@ def test_time_and_groups(open_page):
     page.click("#groups-rows tr >> nth=2 >> th button")  # another group instead
     settle(page)
     assert page.inner_text("#filter-facts") == "100 of 300 rows"
+
+
+def test_on_a_phone_groups_show_their_histograms_and_no_sentence_has_a_gap(open_page):
+    page = open_page(viewport={"width": 390, "height": 844}, has_touch=True)
+    label_some(page, open_machines(page, "phone.csv", 25))
+    in_sight(page, "#groups-box")
+    is_seen = """node => {
+        const [bars, box] = [node, document.getElementById("groups-table")].map((one) => one.getBoundingClientRect());
+        return bars.left >= box.left && bars.right <= box.right; }"""
+    assert page.eval_on_selector("#groups-rows svg", is_seen)
+    assert page.inner_text("#timeline-card .small").endswith("Click a row or drag over a span.")
+    assert page.inner_text("#table-facts").startswith("300 rows · 6 normal, 3 anomalies")
 
 
 def test_rows_are_called_by_their_names_everywhere(open_page):

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from tests.app import test_browser as browser
+from tests.app.samples import as_csv
 from tests.app.test_browser import press, selected, settle, upload
 
 pytestmark = browser.pytestmark
@@ -122,6 +123,48 @@ def test_filters_are_chips_that_can_be_removed_and_hold_while_the_ranking_change
     assert page.inner_text("#filter-facts") == f"{frame['installed'].str.startswith('2020').sum()} of {N} rows"
 
 
+def test_a_column_with_times_of_day_is_filtered_by_them(open_page):
+    page, times = open_page(), pd.date_range("2024-03-01 08:00", periods=N, freq="5min")
+    frame = pd.DataFrame({"time": times, "x": np.random.default_rng(30).normal(size=N)})
+    upload(page, frame.to_csv(index=False).encode(), "day.csv")
+    menu(page, "time", "Filter…")
+    for place, value in enumerate(["2024-03-01", "09:00", "2024-03-01", "10:30"]):
+        page.fill(f"#filter-fields input >> nth={place}", value)
+    page.click("#filter-form .primary")
+    settle(page)
+    assert page.inner_text("#filter-facts") == f"19 of {N} rows"
+    assert page.inner_text("#chips button") == "time: 2024-03-01 09:00 to 2024-03-01 10:30 ✕"
+    menu(page, "time", "Filter…")
+    assert [page.input_value(f"#filter-fields input >> nth={place}") for place in (1, 3)] == ["09:00", "10:30"]
+    page.fill("#filter-fields input >> nth=1", "")
+    page.fill("#filter-fields input >> nth=3", "")
+    page.click("#filter-form .primary")
+    settle(page)
+    assert page.inner_text("#filter-facts") == f"{(times < '2024-03-02').sum()} of {N} rows"
+
+
+def test_dates_are_neither_cut_off_in_the_ranking_nor_broken_in_the_card(open_page):
+    page, rng = open_page(), np.random.default_rng(31)
+    times = pd.Timestamp("2024-03-01") + pd.to_timedelta(rng.integers(0, 10**7, N), "s")
+    frame = pd.DataFrame({"time": times, "x": rng.normal(size=N)})
+    upload(page, frame.to_csv(index=False).encode(), "times.csv")
+    fits = "cell => cell.scrollWidth <= cell.clientWidth"
+    assert page.eval_on_selector("#grid td[data-column=time]", fits)
+    for key in "nn":  # now the card has another row to compare with
+        press(page, key)
+    cells = page.locator("#why-rows tr", has_text="time").locator("td").all()[:2]
+    lines = "cell => { const range = document.createRange(); range.selectNodeContents(cell); return range.getClientRects().length; }"
+    assert [cell.evaluate(lines) for cell in cells] == [2, 2]  # the date and the time of day
+
+
+def test_help_is_at_the_right_edge_with_and_without_a_table(open_table):
+    page, _ = open_table(32)
+    place = "document.getElementById('help').getBoundingClientRect().right"
+    right = page.evaluate(place)
+    page.click("#new-table")
+    assert page.evaluate(place) == right
+
+
 def test_a_slash_searches_in_all_columns(open_table):
     page, frame = open_table(2)
     page.focus("#grid")
@@ -152,6 +195,17 @@ def test_columns_beyond_the_edge_are_announced(open_table, width, n_columns):
             page.wait_for_timeout(30)
     assert "more-right" not in page.get_attribute("#frame", "class")
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+
+
+def test_the_columns_of_a_wide_table_are_all_counted(open_page):
+    page = open_page()
+    upload(page, as_csv(np.random.default_rng(33).normal(size=(60, 150))), "wide.csv")
+    is_seen = "cells => cells.filter((cell) => cell.getBoundingClientRect().right <= RIGHT + 2).length".replace(
+        "RIGHT", "document.getElementById('scroll').getBoundingClientRect().right"
+    )
+    n_seen = page.eval_on_selector_all("th[data-key=column]", is_seen)
+    assert n_seen > 0
+    assert page.inner_text("#more-columns") == f"{150 - n_seen} more columns →"
 
 
 def test_a_histogram_shows_labelled_rows_and_this_row(open_table):

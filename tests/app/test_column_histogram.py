@@ -98,6 +98,8 @@ def test_dates_in_units_of_the_calendar(step, first_bar, name):
 def test_weeks_begin_on_monday():
     cells = [datetime(2024, 1, 3) + timedelta(days=int(k)) for k in np.random.default_rng(0).permutation(100)]
     assert histogram(cells)["bars"][:2] == ("2024-01-01", "2024-01-08")
+    assert not histogram(cells)["has_times"]
+    assert histogram([*cells, datetime(2024, 1, 3, 12)])["has_times"]
 
 
 def test_times_of_day_have_no_date():

@@ -250,9 +250,10 @@ def test_a_table_that_has_grown_keeps_labels_and_notes_by_name(tmp_path):
     assert again.current.edits.labels == {68: 1, 67: 0, 10: 0}
     assert again.current.edits.notes == {68: "a leak"}
     assert again.current.sheet.left_out == ("x4",)
-    assert "3 labels and 1 notes were taken over by serial." in views.state(again)["notice"]
+    assert "Taken over by serial: 3 labels and 1 note." in views.state(again)["notice"]
     again.undo()
     assert again.current.edits.labels == {}
+    assert "Taken over" not in views.state(again)["notice"]
     other = grown.rename_columns(["y0", *grown.column_names[1:]])
     assert open_keyed(tmp_path, other, "c" * 64).current.edits == Edits()
 

@@ -293,6 +293,11 @@ def test_labels_are_taken_from_a_column(client):
     refused(client.post("/api/this/label-column", json=nothing), words="no value means normal or anomaly")
 
 
+def test_json_lines_with_any_name(client):
+    table = upload(client, b'{"a": 1, "b": 2}\n{"a": 3, "b": 5}\n', "rows.json")["table"]
+    assert (table["rows"], [column["name"] for column in table["columns"]]) == (2, ["a", "b"])
+
+
 def test_parquet_with_any_name(client):
     out = io.BytesIO()
     pyarrow.parquet.write_table(pa.table({"a": [1, 2], "b": [[1], [2]]}), out)
@@ -309,7 +314,11 @@ WRONG_TABLES = {
     "zip": (b"PK\x03\x04" + bytes(50), "mine.csv is a ZIP archive or a document; expected a table"),
     "broken gzip": (b"\x1f\x8b" + bytes(50), "mine.csv: cannot be unpacked"),
     "header only": (b"a,b\n", "no rows"),
-    "zeros": (bytes(1000), "not a "),
+    "one line": (b"a,b", "no rows, only a header"),
+    "web page": (b"\n<!DOCTYPE html>\n<html>\n</html>\n", "mine.csv is a web page; expected a table"),
+    "XML": (b"\xef\xbb\xbf<?xml version='1.0'?>\n<rows>\n</rows>\n", "mine.csv is an XML document; expected a table"),
+    "JSON array": (b'[{"a": 1},\n {"a": 2}]\n', "mine.csv: not a file with one JSON object a line"),
+    "zeros": (bytes(1000), "mine.csv is a binary file; expected a table"),
     "bad parquet": (b"PAR1" + bytes(100), "cannot be read"),
     "1e308": (b"a,b\n1,2\n1e308,3\n", "too large"),
     "ragged": (b"a,b\n1,2\n1,2,3\n", "row 2 has 3 fields, the header has 2"),

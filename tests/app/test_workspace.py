@@ -15,6 +15,7 @@ from oddshot.app.labels_file import LoadedLabels, labels_to_csv, labels_to_json,
 from oddshot.app.ranking import Ranking
 from oddshot.app.sheet import describe_columns, make_sheet
 from oddshot.app.workspace import Workspace
+from oddshot.data.task import ANOMALY, NORMAL
 from oddshot.errors import InputError
 from oddshot.storage.model_file import from_bytes, to_bytes
 from oddshot.universal.shipped import load_universal
@@ -81,6 +82,17 @@ def test_eight_labels_in_the_example_find_the_foreign_wines():
         work.change({"labels": {row: int(now.sheet.truth[row])}})
     assert start < 0.8
     assert now.auc() > 0.98
+
+
+def test_suggestions_lead_to_the_labels_that_tell_how_sure_the_ranking_is():
+    work, y = opened(arrow(two_kinds()[0])), two_kinds()[1]
+    anomaly = int(np.flatnonzero(y == 1)[0])
+    work.change({"labels": {anomaly: ANOMALY, **dict.fromkeys(np.flatnonzero(y == 0)[:4].tolist(), NORMAL)}})
+    now = work.current
+    unlabelled = np.setdiff1d(np.arange(len(y)), now.labels.rows)
+    assert now.suggested_row == unlabelled[now.ranking.scores[unlabelled].argmax()]
+    work.change({"labels": {now.suggested_row: ANOMALY}})
+    assert now.suggested_row != now.ranking.order[0]
 
 
 def test_suggestions_are_not_labelled_and_end_when_all_are():
@@ -262,6 +274,14 @@ def test_the_map_shows_the_principal_components():
     for found, component in zip((points["x"], points["y"]), expected.T, strict=True):
         sign = np.sign(np.dot(found, component))  # that of a component is arbitrary
         np.testing.assert_allclose(found, sign * component, atol=1e-3)  # the page gets three digits
+
+
+def test_ranges_of_numbers_have_no_powers_of_ten_that_people_do_not_need():
+    cells = {"cost": [12_345.6, 24.5, 1500.0, 0.0], "tiny": [2e-7, 0.5, 0.25, 0.25], "mass": [3e9, 1.0, 4.0, 4.0]}
+    notes = {column.name: column.note for column in describe_columns(opened(pa.table(cells)).current.sheet)}
+    assert notes["cost"] == "0 to 12350, median 762.2"
+    assert notes["tiny"] == "2.00e-07 to 0.5, median 0.25"
+    assert notes["mass"] == "1 to 3.00e+09, median 4"
 
 
 def test_columns_by_kind():

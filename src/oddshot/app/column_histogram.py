@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oddshot.app.column_values import ColumnValues
+from oddshot.data.encoding.description import readable_number
 from oddshot.data.task import ANOMALY, NORMAL
 
 N_BINS = 40
@@ -55,6 +56,7 @@ def make_histogram(values: ColumnValues, rows: IntArray, labels: LabelArray, row
         "normal": count(bars.bar_of[rows[labels == NORMAL]]),
         "anomaly": count(bars.bar_of[rows[labels == ANOMALY]]),
         "missing": values.n_missing,
+        "has_times": values.kind == "date" and bool((values.numbers % _SECONDS_PER_DAY > 0).any()),
         "row_bar": None if bar_of_row < 0 else bar_of_row,
     }
 
@@ -78,7 +80,7 @@ def _bins(numbers: NDArray[np.float64], low: float, high: float) -> Bars:
         names = tuple(f"{edge + 0.5:.0f}" for edge in edges[:-1])
     else:
         edges = np.linspace(low, high, N_BINS + 1)
-        names = tuple(f"{left:.4g} to {right:.4g}" for left, right in itertools.pairwise(edges.tolist()))
+        names = tuple(f"{low} to {high}" for low, high in itertools.pairwise(map(readable_number, edges.tolist())))
     return Bars(names, _place(numbers, edges), tuple(edges.tolist()))
 
 

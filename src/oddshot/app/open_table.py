@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from oddshot.app.edits import Edits
 from oddshot.app.groups import GroupColumn, find_group_columns
 from oddshot.app.labels import Labels
-from oddshot.app.learning.labelling_queue import N_NORMAL_BEFORE_ANOMALY_SEARCH
+from oddshot.app.learning.labelling_queue import should_find_anomalies
 from oddshot.app.learning.second_detector import SecondDetector
 from oddshot.app.learning.simple_methods import SimpleMethodsJob
 from oddshot.app.pca_map import fit_pca_map
@@ -21,7 +21,6 @@ from oddshot.app.row_names import propose_id_column, row_names
 from oddshot.app.sheet import Sheet, describe_columns, json_cells
 from oddshot.app.timeline import TimeAxis, find_time_axes
 from oddshot.app.user_threshold import UserThreshold
-from oddshot.data.task import ANOMALY, NORMAL
 
 MAX_FOREGROUND_ROWS = 10_000  # scored before the response to a label; a thread scores the rest of a larger table
 MAX_UNLABELLED_ROWS = 200  # in the detector's support; more take longer and do not improve it
@@ -169,15 +168,13 @@ class OpenTable:
     def update_suggestion(self, rows: IntArray, scores: FloatArray) -> None:
         """Choose the row to label next among scored rows; None if all of them are labelled. scores: [len(rows)].
 
-        Once a few normal rows are labelled, the first anomaly is the most valuable label: until one is found the
-        highest ranked row is suggested.
+        Once a few normal rows are labelled, the highest ranked row is suggested until enough anomalies are found.
         """
         is_unlabelled = ~np.isin(rows, self.labels.rows)
         rows, scores = rows[is_unlabelled], scores[is_unlabelled]
-        n_normal, n_anomaly = self.labels.count(NORMAL), self.labels.count(ANOMALY)
         if len(rows) == 0:
             self.suggested_row = None
-        elif n_anomaly == 0 and n_normal >= N_NORMAL_BEFORE_ANOMALY_SEARCH:
+        elif should_find_anomalies(self.labels):
             self.suggested_row = int(rows[scores.argmax()])
         else:
             self.suggested_row = int(rows[self.ranking.ranker.suggest(self.sheet.encoded[rows], scores, 1)[0]])

@@ -14,6 +14,7 @@ from oddshot.app.report_plots import STYLE as PLOT_STYLE
 from oddshot.app.report_plots import axis_svg, histogram_svg, map_svg
 from oddshot.app.sheet import Cell
 from oddshot.app.views import axis_points, describe_rows, map_points, max_explained_rows, threshold_state
+from oddshot.data.encoding.description import readable_number
 from oddshot.data.task import ANOMALY, NORMAL
 
 N_TOP_ROWS = 40
@@ -113,7 +114,7 @@ def _table_row(row: Mapping[str, Any], reason: str) -> str:
 def _table_cell(cell: Cell) -> str:
     """A cell; NaN and None are empty."""
     if isinstance(cell, float) and np.isfinite(cell):
-        return f'<td class="number">{cell:.4g}</td>'
+        return f'<td class="number">{readable_number(cell)}</td>'
     return "<td></td>" if cell is None or isinstance(cell, float) else f"<td>{escape(str(cell))}</td>"
 
 

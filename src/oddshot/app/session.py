@@ -38,7 +38,6 @@ class TableSession:
         self.activity = ""  # SCORING while that takes time, for the progress bar
         self.progress: float | None = None  # share of the activity that is done, where known
         self.ranking_version = 0  # increases with every new ranking
-        self.taken_over = ""
         self.save_error = ""  # why edits could not be saved, for the page
         self._model, self._pool = model, pool
         self._saved = None if folder is None else SavedEdits(folder, digest)
@@ -49,7 +48,13 @@ class TableSession:
         self._saved_version = edits.version
         self.current = OpenTable(read(edits), edits)
         self._rank(self.current)
-        self.taken_over = self._take_over()  # a sentence for the page, or ""
+        self._taken_over = self._take_over()
+        self._version_taken_over = self.current.edits.version
+
+    @property
+    def taken_over(self) -> str:
+        """A sentence about what was taken over from another table, until the next change; otherwise ""."""
+        return self._taken_over if self.current.edits.version == self._version_taken_over else ""
 
     def change(self, patch: Patch, *, continues: bool = False) -> None:
         """Change what the person has said, save it, and rank the rows again where it matters."""
@@ -107,8 +112,8 @@ class TableSession:
         if not patch:
             return ""
         self.change(patch)
-        n_labels, n_notes = len(patch["labels"]), len(patch["notes"])
-        return f"{n_labels:,} labels and {n_notes:,} notes were taken over by {self.current.id_column}."
+        taken = [_count(len(patch[field]), field) for field in ("labels", "notes") if patch[field]]
+        return f"Taken over by {self.current.id_column}: {' and '.join(taken)}."
 
     def _make(self, change: Callable[[Edits], tuple[Edits, Patch]]) -> Patch:
         with self.lock:
@@ -191,6 +196,10 @@ def _unless_outdated(edits: Edits, version: int | None) -> Edits:
     if version is not None and version != edits.version:
         raise InputError("the table was changed in another window in the meantime; look at it and try again")
     return edits
+
+
+def _count(n: int, things: str) -> str:
+    return f"{n:,} {things[:-1] if n == 1 else things}"
 
 
 def _save_error(error: OddshotError) -> str:

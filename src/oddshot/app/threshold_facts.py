@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from oddshot.app.open_table import OpenTable
+from oddshot.data.encoding.description import readable_number
 from oddshot.data.task import ANOMALY, NORMAL
 from oddshot.decisions.calibration import RATES
 
@@ -36,7 +37,7 @@ class ThresholdFacts:
     @property
     def rows_above(self) -> str:
         """How many rows lie above the threshold."""
-        count = f"{self.n_above:,} of {self.n_rows:,} rows {_lie(self.n_above)} above {_number(self.value)}"
+        count = f"{self.n_above:,} of {self.n_rows:,} rows {_lie(self.n_above)} above {readable_number(self.value)}"
         share = percent(self.n_above / self.n_rows)
         if self.n_scored == self.n_rows:
             return f"{count} ({share})."
@@ -127,12 +128,6 @@ def _rate(lowest: float, highest: float) -> str:
     if lowest == highest:
         return percent(lowest)
     return f"at most {percent(highest)}" if lowest == 0 else f"{percent(lowest)} or more"
-
-
-def _number(value: float) -> str:
-    """Four digits, as the page shows scores."""
-    is_plain = value == 0 or 0.001 <= abs(value) < 1e6
-    return f"{float(f'{value:.4g}'):.10g}" if is_plain else f"{value:.2e}"
 
 
 def _lie(n: int) -> str:

@@ -15,8 +15,8 @@ from oddshot.errors import InputError, OddshotError, file_error
 
 MAX_NAME_CHARACTERS = 100
 EXPECTED = "expected a table: CSV, Parquet, Excel, ARFF or JSON lines"
-_N_MAGIC_BYTES = 8
-_NO_TABLES = (
+_N_HEAD_BYTES = 64  # that tell what a file is
+_NO_TABLES = (  # what a file is that begins with these bytes, letters in lower case
     (b"\x89PNG", "an image"),
     (b"\xff\xd8\xff", "an image"),
     (b"GIF8", "an image"),
@@ -26,6 +26,10 @@ _NO_TABLES = (
     (b"PK\x03\x04", "a ZIP archive or a document"),  # .xlsx files are such archives too
     (b"\x7fELF", "a program"),
     (b"MZ\x90", "a program"),
+    (bytes(4), "a binary file"),
+    (b"<!doctype html", "a web page"),
+    (b"<html", "a web page"),
+    (b"<?xml", "an XML document"),
 )
 _COMPRESSED = {b"\x1f\x8b": ".gz", b"\x28\xb5\x2f\xfd": ".zst", b"BZh": ".bz2"}
 
@@ -36,7 +40,7 @@ async def receive_file(request: Request, folder: Path, name: str) -> tuple[Path,
     try:
         with open(path, "wb") as file:
             async for part in request.stream():
-                head += part[: _N_MAGIC_BYTES - len(head)] if len(head) < _N_MAGIC_BYTES else b""
+                head += part[: _N_HEAD_BYTES - len(head)] if len(head) < _N_HEAD_BYTES else b""
                 digest.update(part)
                 file.write(part)
     except OSError as error:  # a full disk shows in a write, or when the file is closed
@@ -53,11 +57,14 @@ def _suffix(name: str, head: bytes) -> str:
     if packed and parts and parts[-1] in COMPRESSED_SUFFIXES:
         parts.pop()
     suffix = parts[-1] if parts and parts[-1] in FORMATS else ".csv"
-    kind = next((kind for magic, kind in _NO_TABLES if head.startswith(magic)), None)
+    text = head.removeprefix(b"\xef\xbb\xbf").lstrip().lower()
+    kind = next((kind for magic, kind in _NO_TABLES if head.startswith(magic) or text.startswith(magic)), None)
     if kind is not None and suffix != ".xlsx":
         raise InputError(f"{display_name(name)} is {kind}; {EXPECTED}")
     if suffix == ".csv" and head.startswith(b"PAR1"):
         suffix = ".parquet"
+    if suffix == ".csv" and text.startswith((b"{", b"[")):
+        suffix = ".jsonl"
     return suffix + packed
 
 

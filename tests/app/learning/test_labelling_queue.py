@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from oddshot.app.labels import Labels
+from oddshot.app.learning.label_auc import MIN_ANOMALIES
 from oddshot.app.learning.labelling_queue import QUEUE_LENGTH, choose_queue
 from oddshot.app.rankers import make_ranker
 from tests.app.samples import some_labels, two_kinds_sheet
@@ -32,9 +33,10 @@ def test_without_labels_rows_from_both_ends_of_the_ranking():
     assert sum(scores[row] < np.median(scores) for row in queue) == QUEUE_LENGTH // 2
 
 
-def test_until_an_anomaly_is_known_the_highest_rows_are_in_it():
+@pytest.mark.parametrize("n_anomaly", range(MIN_ANOMALIES))
+def test_until_enough_anomalies_are_known_the_highest_rows_are_in_it(n_anomaly):
     sheet, y = two_kinds_sheet()
-    labels = some_labels(y, 4, 0)
+    labels = some_labels(y, 4, n_anomaly)
     queue, scores = queue_of(sheet, labels)
     scores[labels.rows] = -np.inf
     assert queue[0] == scores.argmax()

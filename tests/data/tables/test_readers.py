@@ -167,6 +167,7 @@ BAD_FILES = {
     "empty.csv": ("", "the file is empty"),
     "blank.csv": ("\n \n", "the file is empty"),
     "header.csv": ("a,b\n", "no rows, only a header"),
+    "header without line break.csv": ("a,b", "no rows, only a header"),
     "twice.csv": ("a,b,a\n1,2,3\n", "two columns are called 'a'"),
     "quoted header.csv": ('"a,b\n1,2\n3,4\n', "the header: a quotation mark is opened and never closed"),
     "quote.csv": ('a,b\n1,2\n3,"4\n5,6\n7,8\n', "row 2: a quotation mark is opened and never closed"),

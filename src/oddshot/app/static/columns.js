@@ -1,6 +1,6 @@
 // The columns: kind, missing values, content and first rows. A checkbox decides whether the detector uses a column.
 import { $, element } from "./dom.js";
-import { describeColumns, formatCell, formatCount } from "./format.js";
+import { describeColumns, formatCell, formatCount, formatPercent } from "./format.js";
 import { getState, subscribe } from "./store.js";
 import { LEFT_OUT, changeKind } from "./grid-actions.js";
 import { nameRowsBy } from "./actions.js";
@@ -36,7 +36,7 @@ function columnRow(table, index) {
   const tr = element("tr");
   const used = element("td");
   used.append(usedCheckbox(table, name, kind));
-  const share = `${formatCount(missing)} (${((100 * missing) / table.rows).toFixed(1)} %)`;
+  const share = `${formatCount(missing)} (${formatPercent(missing / table.rows)})`;
   const firstRows = table.preview.map((row) => shorten(formatCell(row[index])) || "–").join(" · ");
   tr.append(used, element("td", "", name), element("td", "", kind));
   tr.append(missing ? element("td", "", share) : element("td", "soft", "none"));
@@ -51,6 +51,7 @@ function usedCheckbox(table, name, kind) {
   checkbox.checked = kind !== "not used";
   checkbox.disabled = kind === "not used" && !table.left_out.includes(name);
   checkbox.setAttribute("aria-label", `Use column ${name}`);
+  if (checkbox.disabled) checkbox.title = "The menu of the column in the ranking says what else it can be used as";
   checkbox.addEventListener("change", () => changeKind(name, checkbox.checked ? getState().edits.kinds[name] ?? null : LEFT_OUT));
   return checkbox;
 }

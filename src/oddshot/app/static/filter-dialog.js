@@ -93,17 +93,25 @@ function rangeFields(column, { edges }, active, missing) {
   return { fields: [low.label, high.label, ...labels(missing)], read };
 }
 
-function dateFields(column, _, active, missing) {
+function dateFields(column, { has_times: hasTimes }, active, missing) {
   const now = active.find(({ kind }) => kind === "dates");
-  const [first, last] = [field("date", "From", now?.first ?? ""), field("date", "To", now?.last ?? "")];
+  const [first, last] = [momentFields("From", now?.first, hasTimes), momentFields("To", now?.last, hasTimes)];
   const read = () => {
-    const [from, to] = [first, last].map(({ input }) => input.value || null);
+    const [from, to] = [first.read(), last.read()];
     return [
       from === null && to === null ? null : { kind: "dates", column, first: from, last: to },
       valuesFilter(column, missing),
     ];
   };
-  return { fields: [first.label, last.label, ...labels(missing)], read };
+  return { fields: [...first.fields, ...last.fields, ...labels(missing)], read };
+}
+
+// A date, with a time of day where the column has such; without a time the whole day is meant.
+function momentFields(name, moment, hasTimes) {
+  const [day = "", time = ""] = (moment ?? "").split("T");
+  const fields = [field("date", name, day), ...(hasTimes ? [field("time", `${name}, time of day (may be left empty)`, time)] : [])];
+  const read = () => fields[0].input.value ? fields.map(({ input }) => input.value).filter(Boolean).join("T") : null;
+  return { fields: labels(fields), read };
 }
 
 function valueFields(column, { bars, counts }, active, missing) {

@@ -18,8 +18,11 @@ export function formatNumber(x) {
 
 export function formatPercent(x) {
   if (x === null || x === undefined) return "–";
-  return `${(100 * x).toFixed(x < 0.0995 ? 1 : 0)} %`;
+  return `${(100 * x).toFixed(x < 0.0995 ? 1 : 0)}\u00a0%`; // no line break before the sign
 }
+
+// An interval of shares.
+export const formatInterval = (low, high) => `${(100 * low).toFixed(0)} to ${formatPercent(high)}`;
 
 // A cell of the table; a missing value is empty.
 export function formatCell(cell) {

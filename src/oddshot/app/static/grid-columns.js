@@ -1,7 +1,7 @@
 // The columns of the ranking: those that every table has, then the pinned ones and the others that are not hidden.
 
 const MAX_COLUMNS = 60; // of the table; the row's card has all of them
-const WIDTHS = { number: 84, boolean: 72, date: 138, category: 106, text: 160 }; // pixels, at least
+const WIDTHS = { number: 84, boolean: 72, date: 158, category: 106, text: 160 }; // pixels, at least
 const OTHER_WIDTH = 100;
 const MAX_NAME_WIDTH = 128;
 

@@ -44,13 +44,12 @@ function groupLine({ name, rows, flagged, highest, highest_row: row, median, his
   link.addEventListener("click", () => showGroup(column, name));
   head.append(link);
   const share = flagged === null ? "–" : `${formatCount(flagged)} (${formatPercent(flagged / rows)})`;
-  tr.append(head, element("td", "number", formatCount(rows)), element("td", "number", share));
+  const bars = element("td");
+  bars.append(histogramBars(histogram, rows));
+  tr.append(head, bars, element("td", "number", formatCount(rows)), element("td", "number", share));
   const score = element("td", "number");
   score.append(`${formatNumber(highest)} (`, rowLink(row, rowName(row)), ")");
   tr.append(score, element("td", "number", formatNumber(median)));
-  const cell = element("td");
-  cell.append(histogramBars(histogram, rows));
-  tr.append(cell);
   return tr;
 }
 

@@ -1,6 +1,6 @@
 // What the labels teach: a sentence about the latest one, and how sure the ranking is.
 import { $ } from "./dom.js";
-import { formatCount, formatPercent } from "./format.js";
+import { formatCount, formatInterval, formatPercent } from "./format.js";
 import { loadCertainty, loadChange } from "./learning-actions.js";
 import { ownField, setUpLazyPanel } from "./lazy-panels.js";
 import { rowLink } from "./row-links.js";
@@ -36,7 +36,7 @@ function sentence(rows, verb, first) {
 function flaggedText(flagged) {
   if (!flagged) return "";
   const text = `${formatCount(flagged.now)} ${flagged.now === 1 ? "row is" : "rows are"} flagged`;
-  return flagged.added === null ? `${text}.` : `${text} now (+${formatCount(flagged.added)} −${formatCount(flagged.removed)}).`;
+  return flagged.added === null ? `${text}.` : `${text} now: ${formatCount(flagged.added)} more, ${formatCount(flagged.removed)} no longer.`;
 }
 
 const comparedText = (n, table) =>
@@ -50,6 +50,5 @@ function renderCertainty(state) {
 }
 
 function certaintyText({ pairs, auc, low, high }) {
-  const interval = `${low.toFixed(2)} to ${high.toFixed(2)}`;
-  return `Of ${formatCount(pairs)} pairs of a normal row and an anomaly that you labelled, ${formatPercent(auc)} are ranked right when each is left out (${interval}).`;
+  return `Of ${formatCount(pairs)} pairs of a normal row and an anomaly that you labelled, ${formatPercent(auc)} are ranked right when each is left out (95 % interval: ${formatInterval(low, high)}).`;
 }

@@ -44,7 +44,7 @@ function renderTableName({ table }) {
 function renderTableFacts({ table, labels, edits, auc, notice }) {
   if (!table) return;
   const { normal, anomaly } = labels;
-  const counts = `${normal} normal, ${anomaly} ${anomaly === 1 ? "anomaly" : "anomalies"} labelled`;
+  const counts = `${formatCount(normal)} normal, ${formatCount(anomaly)} ${anomaly === 1 ? "anomaly" : "anomalies"} labelled`;
   const quality = auc === null ? "" : ` · AUC ${auc.toFixed(3)} (the example knows the truth)`;
   $("table-facts").textContent = `${formatCount(table.rows)} rows · ${counts}${quality}`;
   $("undo").disabled = !edits.can_undo;

@@ -57,7 +57,7 @@ export function describeFilter(filter) {
   if (kind === "values") return `${column}: ${listed(filter.values, "missing")}`;
   if (kind === "group") return `${column}: ${filter.name}`;
   if (kind === "range") return `${column}: ${interval(filter.low, filter.high)}`;
-  if (kind === "dates") return `${column}: ${interval(filter.first, filter.last)}`;
+  if (kind === "dates") return `${column}: ${interval(filter.first, filter.last).replaceAll("T", " ")}`;
   if (kind === "text") return `${column} contains “${filter.text}”`;
   if (kind === "label") return `label: ${listed(filter.labels, "none")}`;
   if (kind === "noted") return filter.noted ? "with a note" : "without a note";

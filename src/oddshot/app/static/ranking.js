@@ -8,7 +8,7 @@ import { lineMaker, placeholderLine } from "./grid-rows.js";
 import { formatCount } from "./format.js";
 import { readPalette } from "./colours.js";
 import { setSort } from "./grid-actions.js";
-import { shownColumns } from "./grid-columns.js";
+import { countLeftOver, shownColumns } from "./grid-columns.js";
 
 const ROW_HEIGHT = 34; // pixels
 const MAX_HEIGHT = 8_000_000; // pixels: browsers draw nothing beyond some 30 million
@@ -58,17 +58,19 @@ function onScroll() {
   if (firstVisible !== getState().firstVisible) update({ firstVisible });
 }
 
-// Columns beyond the right edge: a shadow there, and how many they are.
+// Columns beyond the right edge: a shadow there, and how many they are, with those that there is no room for at all.
 function renderEdges() {
   const { scrollLeft, scrollWidth, clientWidth, clientHeight, offsetWidth, offsetHeight } = $("scroll");
   const right = $("scroll").getBoundingClientRect().left + clientWidth;
-  const beyond = [...$("grid-head").querySelectorAll("th")].filter((cell) => cell.getBoundingClientRect().right > right + 2);
+  const { table, edits } = getState();
+  const beyond = [...$("grid-head").querySelectorAll("th[data-key]")].filter((cell) => cell.getBoundingClientRect().right > right + 2);
+  const n = beyond.length + (table ? countLeftOver(table.columns, edits) : 0);
   $("frame").style.setProperty("--bar-width", `${offsetWidth - clientWidth - 2}px`); // of the scroll bar
   $("frame").style.setProperty("--bar-height", `${offsetHeight - clientHeight - 2}px`);
   $("frame").classList.toggle("more-right", scrollLeft + clientWidth < scrollWidth - 2);
   $("frame").classList.toggle("more-left", scrollLeft > 2);
   $("more-columns").hidden = beyond.length === 0;
-  $("more-columns").textContent = `${formatCount(beyond.length)} more ${beyond.length === 1 ? "column" : "columns"} →`;
+  $("more-columns").textContent = `${formatCount(n)} more ${n === 1 ? "column" : "columns"} →`;
 }
 
 function scrollRight() {

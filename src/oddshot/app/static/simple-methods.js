@@ -2,7 +2,7 @@
 import { $, element } from "./dom.js";
 import { compareSimpleMethods, followSimpleMethods, loadSimpleMethods } from "./learning-actions.js";
 import { ownField, setUpLazyPanel } from "./lazy-panels.js";
-import { formatPercent } from "./format.js";
+import { formatInterval, formatPercent } from "./format.js";
 import { subscribe } from "./store.js";
 
 export function setUpSimpleMethods() {
@@ -43,7 +43,7 @@ function methodLine({ name, auc, low, high, p }) {
   dot.style.left = `${100 * auc}%`;
   bar.append(range, dot);
   const cell = element("td", "number");
-  cell.append(`${low.toFixed(2)} to ${high.toFixed(2)} `, bar);
+  cell.append(`${formatInterval(low, high)} `, bar);
   tr.append(head, element("td", "number", formatPercent(auc)), cell, element("td", "soft", differenceText(p)));
   return tr;
 }

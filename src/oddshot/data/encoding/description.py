@@ -88,4 +88,11 @@ def describe_cells(column: Any, encoder: ColumnEncoder, location: CellLocation) 
 
 
 def _range_text(values: NDArray[np.float64]) -> str:
-    return f"{values.min():.4g} to {values.max():.4g}, median {np.median(values):.4g}"
+    low, high, middle = map(readable_number, (values.min(), values.max(), float(np.median(values))))
+    return f"{low} to {high}, median {middle}"
+
+
+def readable_number(value: float) -> str:
+    """Four digits; powers of ten for very large and very small numbers only."""
+    is_plain = value == 0 or 0.001 <= abs(value) < 1e6
+    return f"{float(f'{value:.4g}'):.10g}" if is_plain else f"{value:.2e}"

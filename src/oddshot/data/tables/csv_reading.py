@@ -84,13 +84,15 @@ def read_csv_blocks(path: Path, dialect: CsvDialect, types: Mapping[str, Any]) -
 
 def describe_csv_error(path: Path, dialect: CsvDialect, error: Exception) -> InputError:
     """Find out, in a slow second pass, what is wrong with a file that Arrow cannot parse."""
-    width = len(dialect.header)
+    width, i = len(dialect.header), 0
     try:
         with open_python_csv(path, dialect) as rows:
             for i, row in enumerate(rows, start=1):
                 if len(row) != width:
                     fields = f"{len(row)} field{'s' * (len(row) != 1)}"
                     return InputError(f"{path}: row {i} has {fields}, the header has {width}")
+        if i == 0:
+            return InputError(f"{path}: no rows, only a header")
     except csv.Error as csv_error:
         error = csv_error
     return InputError(f"{path}: not a readable CSV file ({str(error).splitlines()[0]})")
