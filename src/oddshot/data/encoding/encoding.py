@@ -209,10 +209,11 @@ def _fit_tables(
 
     def fit(name: str, asked: str | None, keep: bool = False) -> ColumnEncoder | str:
         locations = [CellLocation(table_name, name, rows) for table_name, rows in zip(where, row_numbers, strict=True)]
-        seen = [table[name] for table in others if name in table.column_names]
+        seen = [table[name] for table, names in zip(others, names_of_others, strict=True) if name in names]
         return fit_column([table[name] for table in arrow_tables], locations, asked, keep, seen)
 
     is_named, others = has_column_names(tables[0]), [as_table(X) for X in context]
+    names_of_others = [set(table.column_names) for table in others]
     found = [
         choice.reason_to_drop(name) or fit(name, choice.kind(name), not is_named or choice.keeps(name))
         for name in columns
