@@ -55,8 +55,10 @@ FORMATS: dict[str, FileFormat] = {
 To add a format, write a module like parquet_reading.py with a read and a stream function, and add its suffixes here.
 """
 
-_NOT_READ = (".xls", ".xlsb", ".ods", ".feather", ".arrow", ".orc", ".avro", ".pkl", ".pickle", ".npy", ".npz", ".h5")
-_NOT_READ += (".hdf5", ".mat", ".sav", ".dta", ".sas7bdat", ".rds", ".db", ".sqlite", ".zip", ".7z", ".rar", ".tar", ".tgz")
+_NOT_READ = (
+    *(".xls", ".xlsb", ".ods", ".feather", ".arrow", ".orc", ".avro", ".pkl", ".pickle", ".npy", ".npz", ".h5", ".hdf5"),
+    *(".mat", ".sav", ".dta", ".sas7bdat", ".rds", ".db", ".sqlite", ".zip", ".7z", ".rar", ".tar", ".tgz"),
+)
 """Suffixes of files that hold tables but are read by other programs."""
 
 CSV_SUFFIXES = (".csv", ".tsv", ".txt", ".data", ".tab")
