@@ -27,7 +27,8 @@ class CsvDialect:
 
     header: the names of all columns. columns: those without a row index. n_lines_above: lines above the header, which
     are blank or name the delimiter. has_quotes: whether there are quotation marks, so that a cell may hold line breaks. splits_at_lines: whether the
-    bytes of the file can be split after any line break.
+    bytes of the file can be split after any line break. hexadecimal: columns with numbers such as 0x1F, which are codes
+    and stay text.
     """
 
     encoding: str
@@ -38,6 +39,7 @@ class CsvDialect:
     n_lines_above: int
     has_quotes: bool
     splits_at_lines: bool
+    hexadecimal: tuple[str, ...] = ()
 
 
 def detect_dialect(path: Path) -> CsvDialect:
@@ -67,6 +69,7 @@ def detect_dialect(path: Path) -> CsvDialect:
         n_lines_above=len(sample[: len(sample) - len(content)].splitlines()),
         has_quotes=n_quotes > 0,
         splits_at_lines=n_quotes == 0 and not encoding.startswith(("utf-16", "utf-32")) and "\n" in first_line[0],
+        hexadecimal=tuple({name for row in rows for name, cell in zip(names, row, strict=False) if _is_code(cell)}),
     )
     if n_quotes % 2:
         _check_quotes_are_closed(path, dialect)
@@ -125,6 +128,10 @@ def _check_header(columns: Sequence[str], rows: Sequence[Sequence[str]], path: P
                 "if it is a row, write a line of names above it",
                 stacklevel=3,
             )
+
+
+def _is_code(cell: str) -> bool:
+    return cell.strip()[:2] in ("0x", "0X")
 
 
 def _are_numbers(line: str, n_words: int) -> bool:

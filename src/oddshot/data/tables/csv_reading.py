@@ -32,7 +32,7 @@ def read_csv(path: Path, text_columns: Sequence[str] = ()) -> Any:
 
 
 def _read_with_dialect(path: Path, dialect: CsvDialect, text_columns: Sequence[str]) -> Any:
-    types = {name: pa.string() for name in text_columns if name in dialect.columns}
+    types = {name: pa.string() for name in (*text_columns, *dialect.hexadecimal) if name in dialect.columns}
     try:
         if dialect.splits_at_lines and path.stat().st_size > 2 * _BLOCK_BYTES:
             with suppress(pa.ArrowInvalid):  # cells further down do not have the types inferred from the first block
