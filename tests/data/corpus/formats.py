@@ -13,6 +13,7 @@ for _suffix, _delimiter, _encoding in (
     (".csv", ";", "latin-1"),
     (".csv", ",", "utf-16"),
     (".csv", ",", "utf-8-sig"),
+    (".csv", ",", "utf-32"),
     (".csv.gz", ",", "utf-8"),
     (".csv.zst", ",", "utf-8"),
 ):
@@ -23,6 +24,13 @@ for _suffix, _delimiter, _encoding in (
         base.options.update(suffix=suffix, delimiter=delimiter, encoding=encoding)
 
     case(f"file: {_suffix} of {_encoding} with {_delimiter!r}")(_spoil)
+
+
+@case("file: euros of Windows")
+def euros_of_windows(base: Base) -> None:
+    price = np.round(100 * base.X[:, 0], 2)
+    base.add("price", [f"{x:.2f} €".replace(".", ",") for x in price.tolist()], "number", price)
+    base.options.update(delimiter=";", encoding="cp1252")
 
 
 def as_numbers(base: Base) -> None:

@@ -59,6 +59,11 @@ DATE_FORMATS = {
     "month first, short, of twelve hours": "%m/%d/%y %I:%M %p",
     "names of months": "%d-%b-%Y %H:%M",
     "year first with slashes": "%Y/%m/%d %H:%M",
+    "of a log, with a comma": "%Y-%m-%d %H:%M:%S,250",
+    "with the name of the zone": "%Y-%m-%d %H:%M:%S UTC",
+    "of e-mails": "%a, %d %b %Y %H:%M:%S GMT",
+    "of C": "%a %b %d %H:%M:%S %Y",
+    "ISO without marks": "%Y%m%dT%H%M%SZ",
 }
 
 
@@ -106,6 +111,51 @@ def epoch_milliseconds(base: Base) -> None:
     weekday = ((seconds // 86400 + 3) % 7) / 7
     cells = [str(1000 * s) for s in seconds]
     base.add("created_at", cells, "date", *circle(seconds % 86400 / 86400), *circle(weekday))
+
+
+@case("date: microseconds since 1970")
+def epoch_microseconds(base: Base) -> None:
+    add_epoch(base, 10**6)
+
+
+@case("date: nanoseconds since 1970")
+def epoch_nanoseconds(base: Base) -> None:
+    add_epoch(base, 10**9)
+
+
+def add_epoch(base: Base, units: int) -> None:
+    seconds = 1_700_000_000 + 3600 * ROWS
+    weekday = ((seconds // 86400 + 3) % 7) / 7
+    cells = [str(units * int(s)) for s in seconds]
+    base.add("ts", cells, "date", *circle(seconds % 86400 / 86400), *circle(weekday))
+
+
+@case("date: seconds since 1970, with a fraction")
+def epoch_fractions(base: Base) -> None:
+    seconds = 1_700_000_000 + 3600 * ROWS + 0.25
+    weekday = ((seconds // 86400 + 3) % 7) / 7
+    base.add("time", [f"{s:.2f}" for s in seconds], "date", *circle(seconds % 86400 / 86400), *circle(weekday))
+
+
+@case("date: days as one number")
+def days_as_numbers(base: Base) -> None:
+    moments = [START + datetime.timedelta(days=int(i)) for i in ROWS]
+    weekday = np.array([one.weekday() / 7 for one in moments])
+    base.add("Tag", [one.strftime("%Y%m%d") for one in moments], "date", *circle(weekday))
+
+
+@case("date: weeks of ISO 8601")
+def weeks(base: Base) -> None:
+    mondays = [datetime.date(2020, 1, 6) + datetime.timedelta(weeks=int(i)) for i in ROWS]
+    month = np.array([(one.month - 1) / 12 for one in mondays])
+    base.add("KW", ["{}-W{:02}".format(*one.isocalendar()[:2]) for one in mondays], "date", *circle(month))
+
+
+@case("date: months")
+def months(base: Base) -> None:
+    firsts = [datetime.date(2004 + int(i) // 12, 1 + int(i) % 12, 1) for i in ROWS]
+    weekday = np.array([one.weekday() / 7 for one in firsts])
+    base.add("month", [one.strftime("%Y-%m") for one in firsts], "date", *circle(weekday), *circle(ROWS % 12 / 12))
 
 
 @case("date: anomalies at night")

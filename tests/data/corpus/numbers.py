@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tests.data.corpus.making import CASES, N_ROWS, Base, case
+from tests.data.corpus.making import CASES, N_ROWS, NOT_USED, Base, case
 
 
 def us(x: float) -> str:
@@ -11,6 +11,14 @@ def us(x: float) -> str:
 
 def european(x: float) -> str:
     return us(x).translate(str.maketrans(",.", ".,"))
+
+
+def lakhs(x: float) -> str:
+    whole, fraction = f"{abs(x):.2f}".split(".")
+    head, groups = whole[:-3], [whole[-3:]]
+    while head:
+        head, groups = head[:-2], [head[-2:], *groups]
+    return f"{'-' * (x < 0)}{','.join(groups)}.{fraction}"
 
 
 NOTATIONS = {
@@ -34,6 +42,9 @@ NOTATIONS = {
     "scientific": lambda x: f"{x:.6e}",
     "a typographic minus": lambda x: us(x).replace("-", "−"),
     "parentheses for negative": lambda x: f"({us(-x)})" if x < 0 else us(x),
+    "parentheses behind dollars": lambda x: f"$ ({us(-x)})" if x < 0 else f"$ {us(x)}",
+    "a minus behind": lambda x: f"{us(-x)}-" if x < 0 else us(x),
+    "lakhs and crores": lambda x: lakhs(1000 * x),
     "padded with spaces": lambda x: f"  {x:.2f}  ",
     "plus signs": lambda x: f"{x:+.2f}",
     "no zero before the point": lambda x: f"{x:.2f}".replace("0.", ".", 1) if abs(x) < 1 else f"{x:.2f}",
@@ -49,6 +60,26 @@ for _tokens in (["-"], ["NA"], ["N/A"], ["null"], ["?"], ["#N/A"], ["."], ["–"
 def dash_among_euros(base: Base) -> None:
     base.write(NOTATIONS["euros behind"], 2000.0)
     base.lose(0.1, "-")
+
+
+@case("numbers: below a detection limit")
+def detection_limit(base: Base) -> None:
+    limit = float(np.round(np.quantile(base.X[:, 0], 0.2), 2))
+    values = np.round(base.X[:, 0], 2)
+    base.columns["c0"] = [f"<{limit}" if x < limit else str(x) for x in values.tolist()]
+    base.prepared[0] = np.maximum(values, limit)
+
+
+@case("numbers: in different units")
+def different_units(base: Base) -> None:
+    cells = [f"{x:.2f}{('%', ' mm')[i % 2]}" for i, x in enumerate(base.X[:, 0].tolist())]
+    base.add("mixed", cells, NOT_USED)
+
+
+@case("hexadecimal codes")
+def hexadecimal(base: Base) -> None:
+    codes = base.rng.choice(["0x1F", "0x07", "0xA3"], N_ROWS)
+    base.add("error", codes.tolist(), "category", *((codes == code).astype(float) for code in np.unique(codes)))
 
 
 @case("a German file")

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from oddshot.data.encoding import Encoding
+from oddshot.data.encoding import ColumnChoice, Encoding
 from oddshot.data.encoding.column_encoder import ColumnEncoder, FillRows
 from oddshot.data.encoding.kinds import KINDS, ColumnKind
 from oddshot.data.tables import as_table, read_table, stream_table
@@ -86,7 +86,9 @@ def test_what_is_dropped_and_why() -> None:
             "nan": [math.nan] * 10_000,
         }
     )
-    encoding = Encoding.fit([table])
+    told = r"^table 1: left out 'id': text with .* \(an identifier\?\); 'list': list<item: double> values$"
+    with pytest.warns(UserWarning, match=told):
+        encoding = Encoding.fit([table])
     assert dict(encoding.dropped) == {
         "id": "text with 9,811 different values in 10,000 rows (an identifier?)",
         "none": "all values missing",
@@ -97,6 +99,36 @@ def test_what_is_dropped_and_why() -> None:
     assert encoding.describe()[0] == "1 number: x"
     assert "dropped none: all values missing" in encoding.describe()
     assert encoding.transform(table.select(["x"])).shape == (10_000, 1)  # what was dropped need not be there
+
+
+@pytest.mark.parametrize(
+    ("cells", "reason"),
+    [
+        ([f"{i}.5{('%', ' mm')[i % 2]}" for i in range(60)], r"numbers written in several ways, such as '0.5%' and '1.5 mm'"),
+        ([f"{i}.5" if i % 4 else "low" for i in range(60)], r"numbers beside other text, such as 'low' \(leave such"),
+        ([f"10.0.0.{i}" for i in range(60)], r"text with 60 different values in 60 rows \(an identifier\?\)"),
+    ],
+)
+def test_the_reason_says_what_to_change_about_numbers(cells: list[str], reason: str) -> None:
+    with pytest.warns(UserWarning, match=f"left out 'n': {reason}"):
+        Encoding.fit([{"n": cells, "x": range(0, 120, 2)}], choice=ColumnChoice.of({"x": "number"}))
+
+
+def test_hexadecimal_numbers_are_codes(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("error,x\n" + "".join(f"{(0x1F, 7, 0x3B)[i % 3]:#x},{i * i % 17}\n" for i in range(30)))
+    encoding = Encoding.fit([read_table(path)])
+    assert encoding.kinds == {"error": "category", "x": "number"}
+    (chunk,) = stream_table(path, kinds=encoding.stored_kinds)
+    np.testing.assert_array_equal(encoding.transform(chunk), encoding.transform(read_table(path)))
+
+
+def test_detection_limits_are_read_as_numbers_and_said() -> None:
+    cells = ["<0.5" if i % 3 == 0 else f"{0.5 + i / 7:.2f}" for i in range(30)]
+    with pytest.warns(UserWarning, match=r"column 'lead': cells such as '<0\.5' are taken as the number alone"):
+        encoding = Encoding.fit([{"lead": cells}])
+    assert encoding.kinds == {"lead": "number"}
+    np.testing.assert_array_equal(encoding.transform({"lead": ["<0.5"]}), encoding.transform({"lead": ["0.5"]}))
 
 
 def test_no_column_of_use() -> None:

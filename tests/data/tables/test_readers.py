@@ -2,6 +2,7 @@ import datetime
 import json
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
@@ -21,7 +22,9 @@ Write = Callable[..., Path]
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "latin-1"])
+@pytest.mark.parametrize(
+    "encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "latin-1", "cp1252"]
+)
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
 def test_csv_delimiter_and_encoding(write: Write, delimiter: str, encoding: str, newline: str) -> None:
     lines = ["größe;n", "straße;1", "été;2", ";3"]
@@ -30,6 +33,58 @@ def test_csv_delimiter_and_encoding(write: Write, delimiter: str, encoding: str,
     assert read_table(path).to_pydict() == expected
     (chunk,) = stream_table(path, kinds={"n": "number"})
     assert chunk.to_pydict() == expected
+
+
+def test_the_euro_sign_of_windows(write: Write) -> None:
+    path = write("m1.csv", "a;b\n1;2,5 €\n2;“3”\n".encode("cp1252"))
+    assert read_table(path).to_pydict() == {"a": [1, 2], "b": ["2,5 €", "“3”"]}
+    path = write("m2.csv", b"a;b\n1;\x80\n2;\x81\n")  # the last byte has no meaning there
+    assert read_table(path).to_pydict() == {"a": [1, 2], "b": ["\x80", "\x81"]}
+
+
+@pytest.mark.parametrize("above", ["sep=;\n", '"sep=;"\r\n\r\n', "\nSEP=;\n"])
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_a_line_above_the_header_that_names_the_delimiter(write: Write, above: str, encoding: str) -> None:
+    path = write("m1.csv", f"{above}a;b\n1;x,y\n2;u,v\n".encode(encoding))
+    expected = {"a": [1, 2], "b": ["x,y", "u,v"]}
+    assert read_table(path).to_pydict() == expected
+    (chunk,) = stream_table(path, kinds={"a": "number"})
+    assert chunk.to_pydict() == expected
+    with pytest.raises(InputError, match="row 2 has 1 field, the header has 2$"):
+        read_table(write("m2.csv", f"{above}a;b\n1;2\n3\n".encode(encoding)))
+
+
+def test_a_header_that_is_longer_than_what_is_mostly_read_of_a_file(write: Write) -> None:
+    n_columns = 20_000
+    path = write("wide.csv", ";".join(f"c{j}" for j in range(n_columns)) + "\n" + ";".join(["1,5"] * n_columns) + "\n")
+    table = read_table(path)
+    assert table.num_columns == n_columns
+    assert table["c19999"].to_pylist() == [1.5]
+
+
+def test_a_first_line_that_ends_unlike_the_others(write: Write) -> None:
+    path = write("m1.csv", "a,b\r1,2\n3,4\n")
+    assert read_table(path).to_pydict() == {"a": [1, 3], "b": [2, 4]}
+    (chunk,) = stream_table(path, kinds={"a": "number", "b": "number"})
+    assert chunk.to_pydict() == {"a": [1, 3], "b": [2, 4]}
+
+
+def test_a_cell_longer_than_the_csv_module_reads(write: Write) -> None:
+    long = "x" * 200_000
+    path = write("m1.csv", f"a,b\n1,{long}\n2,y\n")
+    assert read_table(path).to_pydict() == {"a": [1, 2], "b": [long, "y"]}
+
+
+@pytest.mark.parametrize(("names", "is_said"), [("0.5,-1,7", True), ("0,1,2", False), ("2021,2020", False)])
+def test_a_header_that_may_be_a_row(write: Write, names: str, is_said: bool) -> None:
+    path = write("m1.csv", f"{names}\n{names.replace('0', '3')}\n")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        read_table(path)
+    assert [str(one.message) for one in caught] == [
+        f"{path}: the first line is taken for the names of the columns, which are numbers: '0.5', '-1', '7'; "
+        "if it is a row, write a line of names above it"
+    ] * is_said
 
 
 def test_latin_1_far_into_the_file(write: Write) -> None:
@@ -167,7 +222,24 @@ BAD_FILES = {
     "empty.csv": ("", "the file is empty"),
     "blank.csv": ("\n \n", "the file is empty"),
     "header.csv": ("a,b\n", "no rows, only a header"),
-    "header without line break.csv": ("a,b", "no rows, only a header"),
+    "header without an end.csv": ("a,b", "no rows, only a header"),
+    "title.csv": (
+        "Report of May\n\na,b\n1,2\n",
+        "row 1 has 2 fields, the header has 1; the first line must be the header, and here it is 'Report of May'",
+    ),
+    "delimiter at the end.csv": (
+        "a,b\n1,2,\n3,4,\n",
+        "row 1 has 3 fields, the header has 2; delete what separates columns at its end, or name that column too",
+    ),
+    "spaces.txt": (
+        "a b c\n1  2.5 x\n-3 1e5 y\n",
+        "the columns are separated by spaces; expected commas, semicolons, tabs or |",
+    ),
+    "long row.csv": ("a,b\n1," + "x" * (3 << 20) + "\n", "a row is longer than 1,048,576 bytes"),
+    "long line.csv": ("a" * (1 << 25), "the first line has more than 16,777,216 characters"),
+    "old.xls": ("a,b\n1,2\n", ".xls files are not read; save the table as CSV, Parquet, JSON lines or .xlsx"),
+    "array.json": ('[{"a": 1}]', "not a file with one JSON object a line"),
+    "ole.csv": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600), "not a text file"),
     "twice.csv": ("a,b,a\n1,2,3\n", "two columns are called 'a'"),
     "quoted header.csv": ('"a,b\n1,2\n3,4\n', "the header: a quotation mark is opened and never closed"),
     "quote.csv": ('a,b\n1,2\n3,"4\n5,6\n7,8\n', "row 2: a quotation mark is opened and never closed"),
@@ -194,6 +266,12 @@ def test_bad_file_is_one_line_that_names_it(write: Write, name: str, read: Calla
     message = str(caught.value)
     assert message.startswith(f"{path}: {problem}")
     assert "\n" not in message
+
+
+def test_a_delimiter_at_the_end_of_the_header(write: Write) -> None:
+    problem = "row 1 has 2 fields, the header has 3; delete what separates columns at the end of the header$"
+    with pytest.warns(UserWarning, match="ignored column ''"), pytest.raises(InputError, match=problem):
+        read_table(write("a.csv", "a,b,\n1,2\n3,4\n"))
 
 
 def test_absent_file_and_folder(tmp_path: Path) -> None:

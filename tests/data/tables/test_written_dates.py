@@ -25,6 +25,18 @@ from oddshot.data.tables.written_dates import detect_dates, parse_written_dates
         (["5 août 2024", "5 juil 2024"], "dmy", False, "2024-08-05T00:00:00"),
         (["31.12.1969", "-"], "dmy", False, "1969-12-31T00:00:00"),
         (["01.02.70", "01.02.69"], "dmy", False, "1970-02-01T00:00:00"),
+        (["2024-03", "2023-12"], "iso", False, "2024-03-01T00:00:00"),
+        (["9:30", "14:05:30"], "iso", False, "1970-01-01T09:30:00"),
+        (["20240131T120000Z", "20240201T000000Z"], "iso", False, "2024-01-31T12:00:00"),
+        (["2024-01-31 12:00:00,123", "2024-01-31 12:00:01,5"], "iso", False, "2024-01-31T12:00:00.123"),
+        (["2024-01-31 12:00:00 UTC", "2024-01-31 12:00:01 UTC"], "iso", False, "2024-01-31T12:00:00"),
+        (["2024-01-31 12:00:00 +0100", "2024-01-31 12:00:01 -03:30"], "iso", False, "2024-01-31T11:00:00"),
+        (["Wed, 31 Jan 2024 12:00:00 GMT", "Thu, 01 Feb 2024 00:00:00 GMT"], "dmy", False, "2024-01-31T12:00:00"),
+        (["Wed Jan 31 12:00:00 2024", "Thu Feb  1 00:00:00 2024"], "dmy", False, "2024-01-31T12:00:00"),
+        (["Mar 2024", "December 2023"], "dmy", False, "2024-03-01T00:00:00"),
+        (["2024-W05", "-", "2024-W06"], "ymd", False, "2024-01-29T00:00:00"),
+        (["2020W537", "2021W011"], "ymd", False, "2021-01-03T00:00:00"),
+        (["2025-W01-1", "2024-W52-7"], "ymd", False, "2024-12-30T00:00:00"),
     ],
 )
 def test_dates(cells: list[str], order: str, guessed: bool, first: str) -> None:
@@ -48,6 +60,12 @@ def test_dates(cells: list[str], order: str, guessed: bool, first: str) -> None:
         ["31-Foo-2024"],
         ["1/2/2024 25:00"],
         ["12", "13"],
+        ["2024-13"],
+        ["2024-W00"],
+        ["2024-W54"],
+        ["2024-W05-8"],
+        ["Foo 2024"],
+        ["9:75"],
     ],
 )
 def test_no_dates(cells: list[str]) -> None:
@@ -61,7 +79,8 @@ def test_another_order_is_refused() -> None:
 
 
 def test_numbers_since_1970() -> None:
-    for cells, order in ((["86400", ""], "seconds"), (["86400000", None], "milliseconds")):
+    numbers = {"seconds": "86400", "milliseconds": "86400000", "nanoseconds": "86400000000000", "number ymd": "19700102"}
+    for order, cells in ((order, [number, None]) for order, number in numbers.items()):
         text = pa.array([cell or None for cell in cells])
         parsed = parse_written_dates(text, order)  # type: ignore[arg-type]
         assert parsed.to_pylist() == [datetime.datetime(1970, 1, 2, tzinfo=datetime.UTC), None]

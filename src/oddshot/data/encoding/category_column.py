@@ -16,6 +16,7 @@ from oddshot.data.encoding.scaling import MAX_SCALED_VALUE
 from oddshot.data.encoding.validation import are_distinct_texts, are_shares, check_fields, is_bool
 from oddshot.data.tables.categories import canonical_text, category_codes, find_number_texts
 from oddshot.data.tables.columns import CellLocation, all_text_parses, arrow_kind, dictionary_codes, distinct_values
+from oddshot.data.tables.mixed_numbers import mixed_numbers_reason
 from oddshot.data.tables.parsing import first_unparsable, parse_numbers
 from oddshot.errors import InputError
 
@@ -140,11 +141,14 @@ def why_no_categories(found: CategoryCounts) -> str | None:
     if 2 * n_values <= n_rows or n_rows < _MIN_ROWS_OF_TEXT:
         return None
     is_key = n_values > MAX_CATEGORIES or (n_rows >= MIN_ROWS and n_values >= _MIN_UNIQUE_SHARE * n_rows)
-    sample = found.categories[:_N_TEXTS_SAMPLED].to_pylist()
-    n_words = sum(len(value.split()) for value in sample) / len(sample)
+    sample = found.categories[:_N_TEXTS_SAMPLED]
+    n_words = sum(len(value.split()) for value in sample.to_pylist()) / len(sample)
     if n_words >= _MIN_WORDS_OF_TEXT and (is_key or n_values == n_rows):
         return f"free text with {n_values:,} different values in {n_rows:,} rows (the kind text counts its words)"
-    return f"text with {n_values:,} different values in {n_rows:,} rows (an identifier?)" if is_key else None
+    if not is_key:
+        return None
+    reason = mixed_numbers_reason(sample)
+    return reason or f"text with {n_values:,} different values in {n_rows:,} rows (an identifier?)"
 
 
 def _fit_counts(found: CategoryCounts, name: str) -> CategoryColumn:

@@ -13,7 +13,13 @@ from oddshot.data.encoding.scaling import FloatArray, compute_moments, standardi
 from oddshot.data.encoding.validation import check_fields, is_bool, is_mean, is_scale
 from oddshot.data.tables import parsing
 from oddshot.data.tables.columns import CellLocation, arrow_kind, distinct_texts, read_any_numbers, read_timestamps
-from oddshot.data.tables.written_dates import DateOrder, detect_dates, is_date_order
+from oddshot.data.tables.written_dates import (
+    UNITS_PER_SECOND,
+    DateOrder,
+    detect_dates,
+    is_date_order,
+    seconds_of_numbers,
+)
 from oddshot.errors import InputError
 
 NOTHING_RECURS = "dates in which nothing recurs, neither hour, weekday nor month (a clock)"
@@ -29,7 +35,7 @@ _MONTH_SIN_COS = np.array(
 )
 _MIN_ROWS = 20  # with fewer rows, dates may be a clock even if they are in no order
 _MIN_SECONDS = 1e8  # since 1970; below, numbers such as 20240131 or 45321.5 are dates in other notations
-_MIN_MILLISECONDS = 1e11  # numbers above that are milliseconds since 1970
+_MAX_SECONDS = 1e11  # numbers above that are milliseconds since 1970
 
 
 @dataclass(frozen=True)
@@ -165,22 +171,25 @@ def find_order(columns: Sequence[Any], location: CellLocation) -> DateOrder:
         numbers = [read_any_numbers(column, location) for column in columns if arrow_kind(column) == "number"]
         if (parsed := parsing.try_parse(texts, parsing.parse_numbers)) is not None:
             numbers.append(np.asarray(parsed, np.float64))
-        return _epoch_unit(np.concatenate(numbers), location) if any(map(len, numbers)) else "iso"
+        return _order_of_numbers(np.concatenate(numbers), location) if any(map(len, numbers)) else "iso"
     if written.guessed:
         first = "the day" if written.order == "dmy" else "the month"
         location.warn(f"no date tells whether day or month comes first; {first} is taken to")
     return written.order
 
 
-def _epoch_unit(values: FloatArray, location: CellLocation) -> DateOrder:
-    """Return the unit of numbers since 1970, or since midnight; other numbers are refused. values: [n], NaN allowed."""
+def _order_of_numbers(values: FloatArray, location: CellLocation) -> DateOrder:
+    """Return how numbers write dates, or seconds since midnight; others are refused. values: [n], NaN allowed."""
     values = values[np.isfinite(values)]
     low, high = float(values.min(initial=np.inf)), float(values.max(initial=-np.inf))
     is_time_of_day = low >= 0 and high < _SECONDS_PER_DAY and bool((np.trunc(values) == values).all())
-    if low > high or is_time_of_day or (low >= _MIN_SECONDS and high < _MIN_MILLISECONDS):
+    if low > high or is_time_of_day:
         return "seconds"
-    if low >= _MIN_MILLISECONDS and high < 1000 * _MIN_MILLISECONDS:
-        return "milliseconds"
+    for order, n_units in UNITS_PER_SECOND.items():
+        if _MIN_SECONDS * n_units <= low and high < _MAX_SECONDS * n_units:
+            return order
+    if not np.isnan(seconds_of_numbers(values, "number ymd")).any():
+        return "number ymd"
     raise InputError(
         f"{location.where}: column {location.column!r}: numbers from {low:.10g} to {high:.10g} are neither seconds nor "
         "milliseconds since 1970; write dates such as 2024-01-31, or use the kind number"

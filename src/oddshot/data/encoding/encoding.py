@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from oddshot.data.encoding.choice import ColumnChoice
-from oddshot.data.encoding.column_encoder import ColumnEncoder
+from oddshot.data.encoding.choice import IGNORED, NOT_CHOSEN, ColumnChoice
+from oddshot.data.encoding.column_encoder import ALL_MISSING, ColumnEncoder
 from oddshot.data.encoding.date_column import NOTHING_RECURS
 from oddshot.data.encoding.interval_column import IntervalColumn, pair_with_row_before
 from oddshot.data.encoding.kinds import KINDS, encoder_from_dict, encoder_to_dict, fit_column
@@ -24,7 +24,7 @@ from oddshot.data.encoding.numeric_arrays import (
     is_numeric_array,
 )
 from oddshot.data.encoding.numeric_column import NumericColumn
-from oddshot.data.encoding.running import LONG_NUMBER, RUNNING_NUMBER, UNIQUE_KEY
+from oddshot.data.encoding.running import RUNNING_NUMBER, UNIQUE_KEY
 from oddshot.data.encoding.scaling import MAX_SCALED_VALUE
 from oddshot.data.tables.column_names import select_columns
 from oddshot.data.tables.columns import CellLocation, RowNumbers
@@ -37,8 +37,9 @@ _ROWS_PER_BLOCK = 1 << 14  # written at a time, which stay in the processor's ca
 _MAX_REASONS_SHOWN = 5  # in an error message
 
 KEPT_AT_NEED = (RUNNING_NUMBER, UNIQUE_KEY, NOTHING_RECURS)
-KEY_REASONS = (*KEPT_AT_NEED, LONG_NUMBER)
-"""Why columns are left out that a person might miss; the first ones are used where nothing else is."""
+"""Why columns are left out that are used where nothing else is."""
+
+_NOT_TOLD = (IGNORED, NOT_CHOSEN, ALL_MISSING)
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,7 @@ class Encoding:
         if not encoders:
             reasons = "; ".join(f"{name!r}: {reason}" for name, reason in list(dropped.items())[:_MAX_REASONS_SHOWN])
             raise InputError(f"{where[0]}: no column is of use ({reasons or 'there is none'})")
-        _warn_of_keys(dropped, where[0])
+        _warn_of_left_out(dropped, where[0])
         return cls(tuple(columns), encoders, dropped)
 
     def transform(
@@ -214,10 +215,11 @@ def _fit_tables(
 
     def fit(name: str, asked: str | None, keep: bool = False) -> ColumnEncoder | str:
         locations = [CellLocation(table_name, name, rows) for table_name, rows in zip(where, row_numbers, strict=True)]
-        seen = [table[name] for table in others if name in table.column_names]
+        seen = [table[name] for table, names in zip(others, names_of_others, strict=True) if name in names]
         return fit_column([table[name] for table in arrow_tables], locations, asked, keep, seen)
 
     is_named, others = has_column_names(tables[0]), [as_table(X) for X in context]
+    names_of_others = [set(table.column_names) for table in others]
     found = [
         choice.reason_to_drop(name) or fit(name, choice.kind(name), not is_named or choice.keeps(name))
         for name in columns
@@ -227,14 +229,15 @@ def _fit_tables(
     return columns, found
 
 
-def _warn_of_keys(dropped: Mapping[str, str], where: str) -> None:
-    """Say which columns were left out because they tell rows apart and not kinds of rows."""
-    reasons = [reason for reason in dropped.values() if reason in KEY_REASONS]
-    keys = [f"{name!r}: {reason}" for name, reason in dropped.items() if reason in KEY_REASONS]
-    if keys:
-        shown = "; ".join(keys[:_MAX_REASONS_SHOWN])
-        remedy = " (the kind number keeps it)" if any(reason in KEPT_AT_NEED for reason in reasons) else ""
-        warnings.warn(f"{where}: left out {shown}{remedy}", stacklevel=3)
+def _warn_of_left_out(dropped: Mapping[str, str], where: str) -> None:
+    """Say which columns were left out though they have values and nobody asked for it, and why."""
+    told = [(name, reason) for name, reason in dropped.items() if reason not in _NOT_TOLD]
+    if told:
+        told.sort(key=lambda pair: pair[1] in KEPT_AT_NEED)
+        shown = "; ".join(f"{name!r}: {reason}" for name, reason in told[:_MAX_REASONS_SHOWN])
+        more = f" and {len(told) - _MAX_REASONS_SHOWN} more" if len(told) > _MAX_REASONS_SHOWN else ""
+        remedy = " (the kind number keeps it)" if told[-1][1] in KEPT_AT_NEED else ""
+        warnings.warn(f"{where}: left out {shown}{more}{remedy}", stacklevel=3)
 
 
 def _encode_table(

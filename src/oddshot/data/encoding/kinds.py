@@ -30,7 +30,7 @@ from oddshot.data.encoding.numeric_column import (
     fit_numbers,
     read_written_numbers,
 )
-from oddshot.data.encoding.running import LONG_NUMBER, are_long_numbers, epoch_order, why_left_out
+from oddshot.data.encoding.running import LONG_NUMBER, are_long_numbers, date_order, why_left_out
 from oddshot.data.encoding.text_column import TextColumn, fit_text
 from oddshot.data.tables import parsing
 from oddshot.data.tables.columns import (
@@ -169,16 +169,16 @@ def _fit_numbers_or_reason(
 ) -> ColumnEncoder | str:
     """Fit the encoder of a column of numbers, unless it counts rows or seconds, or identifies them."""
     values, notation = read_written_numbers(columns, locations)
-    if are_long_numbers(values, MAX_MAGNITUDE):
-        return LONG_NUMBER
     known, name = list(values), locations[0].column
     for column in context:
         with suppress(InputError):  # a file to score may hold anything
             known.append(read_any_numbers(column, locations[0], notation))
     known = [np.where(np.isinf(one), np.nan, one) for one in known]
-    order = epoch_order(name, known)
+    order = date_order(name, known)
     if order is not None:
         return fit_dates(columns, locations, order)
+    if are_long_numbers(values, MAX_MAGNITUDE):
+        return LONG_NUMBER
     return why_left_out(name, known) or fit_number_values(values, notation, locations)
 
 

@@ -34,6 +34,7 @@ from oddshot.data.tables.written_numbers import (
     Notation,
     detect_main_notation,
     detect_notation,
+    find_bounds,
     find_numbers,
     is_ambiguous,
     is_notation,
@@ -144,6 +145,8 @@ def read_written_numbers(
     notation = detect_notation(texts) or PLAIN
     if len(texts) and is_ambiguous(texts, notation):
         locations[0].warn(f"a {notation.thousands!r} before three digits is taken to separate thousands")
+    if len(bounds := texts.filter(find_bounds(texts))):
+        locations[0].warn(f"cells such as {bounds[0].as_py()!r} are taken as the number alone")
     pairs = zip(columns, locations, strict=True)
     return [read_any_numbers(column, location, notation) for column, location in pairs], notation
 

@@ -7,10 +7,11 @@ that is kept.
 
 import re
 from collections.abc import Sequence
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
+
+from oddshot.data.tables.written_dates import UNITS_PER_SECOND, DateOrder, seconds_of_numbers
 
 FloatArray = NDArray[np.float64]
 
@@ -34,6 +35,8 @@ _TIME_NAME = re.compile(
     r"|time$|date$|stamp"
 )
 _EPOCH_SECONDS = 946_684_800, 2_208_988_800  # 2000 to 2040
+_YEARS = 1900, 2100
+_MIN_DIFFERENT_DATES = 3  # numbers that are days by chance are rare
 
 
 def why_left_out(name: str, tables: Sequence[FloatArray]) -> str | None:
@@ -66,18 +69,26 @@ def are_long_numbers(tables: Sequence[FloatArray], max_magnitude: float) -> bool
     return bool(2 * is_long.sum() > len(values) and (np.trunc(values) == values).all())
 
 
-def epoch_order(name: str, tables: Sequence[FloatArray]) -> Literal["seconds", "milliseconds"] | None:
-    """Return "seconds" or "milliseconds" if a column of whole numbers, named like a time, counts those since 1970."""
-    if _TIME_NAME.search(name) is None:
-        return None
+def date_order(name: str, tables: Sequence[FloatArray]) -> DateOrder | None:
+    """Return how a column of numbers writes dates: as 20240131 or, if named like a time, counted since 1970; else None.
+
+    tables: [n] each, NaN where missing.
+    """
     values = np.concatenate(tables)
     values = values[~np.isnan(values)]
-    if len(values) == 0 or values.min() == values.max() or not bool((np.trunc(values) == values).all()):
+    if len(values) == 0 or values.min() == values.max():
+        return None
+    if len(np.unique(values)) >= _MIN_DIFFERENT_DATES and not np.isnan(seconds_of_numbers(values, "number ymd")).any():
+        return "number ymd" if _YEARS[0] <= values.min() // 10_000 <= values.max() // 10_000 <= _YEARS[1] else None
+    if _TIME_NAME.search(name) is None:
         return None
     first, last = _EPOCH_SECONDS
-    if first <= values.min() and values.max() <= last:
-        return "seconds"
-    return "milliseconds" if 1000 * first <= values.min() and values.max() <= 1000 * last else None
+    is_whole = bool((np.trunc(values) == values).all())
+    for order in UNITS_PER_SECOND:
+        seconds = seconds_of_numbers(values, order)
+        if first <= seconds.min() and seconds.max() <= last and (is_whole or order == "seconds"):
+            return order
+    return None
 
 
 def runs_with_rows(tables: Sequence[FloatArray]) -> bool:

@@ -19,8 +19,8 @@ def check_unique_names(names: Iterable[str], where: str) -> None:
 
 def select_columns(table: Any, names: Sequence[str], where: str) -> Any:
     """Select the named columns in this order; a missing one is an error, other columns are dropped with a warning."""
-    present = set(table.column_names)
-    extra = [name for name in table.column_names if name not in set(names)]
+    present, wanted = set(table.column_names), set(names)
+    extra = [name for name in table.column_names if name not in wanted]
     for name in names:
         if name not in present:
             hint = f" (renamed to {extra[0]!r}?)" if len(extra) == 1 else ""

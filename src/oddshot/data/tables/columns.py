@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from oddshot.data.tables import parsing
 from oddshot.data.tables.skipped_cells import SkippedCells
-from oddshot.data.tables.written_dates import DateOrder, epoch_timestamps, parse_written_dates
+from oddshot.data.tables.written_dates import NUMBER_ORDERS, DateOrder, parse_written_dates, seconds_of_numbers
 from oddshot.data.tables.written_numbers import PLAIN, Notation, find_numbers, parse_written_numbers
 from oddshot.errors import InputError
 
@@ -34,6 +34,7 @@ _EXPECTED_DATES = {
     "dmy": "a date such as 31.12.2024, the day first",
     "mdy": "a date such as 12/31/2024, the month first",
     "ymd": "a date such as 2024/12/31",
+    "number ymd": "a date such as 20241231",
 }
 _UNITS_PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 _SECONDS_PER_DAY = 86_400
@@ -166,15 +167,21 @@ def read_booleans(column: Any, location: CellLocation) -> FloatArray:
 def read_timestamps(column: Any, location: CellLocation, order: DateOrder = "iso") -> FloatArray:
     """Return timestamps as seconds since 1970-01-01 00:00 UTC, times of day as seconds since midnight: [n].
 
-    order: how text, or numbers since 1970, are written.
+    order: how text, or numbers, are written.
     """
-    is_epoch = order in ("seconds", "milliseconds")
-    expected = "a number of " + order if is_epoch else _EXPECTED_DATES[order]
+    is_number = order in NUMBER_ORDERS
+    expected = _EXPECTED_DATES.get(order, f"a number of {order}")
     parser = partial(parse_written_dates, order=order)
-    column = _decode(column, ("date", "text", "number") if is_epoch else ("date", "text"), parser, location, expected)
-    if arrow_kind(column) == "number":
-        column = epoch_timestamps(pa.array(within_magnitude(_to_float64(column), location)), order)
-    return within_magnitude(timestamps_to_seconds(column), location)
+    column = _decode(column, ("date", "text", "number") if is_number else ("date", "text"), parser, location, expected)
+    if arrow_kind(column) != "number":
+        return within_magnitude(timestamps_to_seconds(column), location)
+    values = _to_float64(column)
+    seconds = seconds_of_numbers(values, order)
+    wrong = np.isnan(seconds) & ~np.isnan(values)
+    if wrong.any():
+        index = int(wrong.argmax())
+        raise location.error(index, values[index].item(), f"is not {expected}")
+    return within_magnitude(seconds, location)
 
 
 def timestamps_to_seconds(column: Any) -> FloatArray:

@@ -3,27 +3,32 @@
 import csv
 import io
 import re
+import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from oddshot.data.tables.column_names import check_unique_names, without_row_index
+from oddshot.data.tables.column_names import check_unique_names, format_names, without_row_index
 from oddshot.data.tables.packed_files import given_path
 from oddshot.data.tables.text_encoding import scan_text_file
 from oddshot.errors import InputError
 
-_SAMPLE_CHARACTERS = 1 << 16
+_SAMPLE_CHARACTERS, _SAMPLE_LINES = 1 << 16, 10  # at least
+_MAX_SAMPLE_CHARACTERS = 1 << 24
 _DELIMITERS = ",;\t|"
+_SEPARATOR_LINE = re.compile(r'"?sep=([,;\t|])"?(?:\r\n|\n|\r)', re.IGNORECASE)  # written above the header for Excel
+_NUMBER = re.compile(r"[+-]?(?:\d+[.,]?\d*|[.,]\d+)(?:[eE][+-]?\d+)?")
 
 
 @dataclass(frozen=True)
 class CsvDialect:
     """What a reader must know of a CSV file.
 
-    header: the names of all columns. columns: those without a row index. n_blank_lines: blank lines above the header.
-    has_quotes: whether there are quotation marks, so that a cell may hold line breaks. splits_at_lines: whether the
-    bytes of the file can be split after any line break.
+    header: the names of all columns. columns: those without a row index. n_lines_above: lines above the header, which
+    are blank or name the delimiter. has_quotes: whether there are quotation marks, so that a cell may hold line breaks. splits_at_lines: whether the
+    bytes of the file can be split after any line break. hexadecimal: columns with numbers such as 0x1F, which are codes
+    and stay text.
     """
 
     encoding: str
@@ -31,9 +36,10 @@ class CsvDialect:
     decimal: str
     header: tuple[str, ...]
     columns: tuple[str, ...]
-    n_blank_lines: int
+    n_lines_above: int
     has_quotes: bool
     splits_at_lines: bool
+    hexadecimal: tuple[str, ...] = ()
 
 
 def detect_dialect(path: Path) -> CsvDialect:
@@ -43,22 +49,27 @@ def detect_dialect(path: Path) -> CsvDialect:
     content = sample.lstrip("\r\n")
     if not content.strip():
         raise InputError(f"{path}: the file is empty")
-    delimiter = _detect_delimiter(content)
-    header, *rows = _parse_sample(content, delimiter)
+    separator = _SEPARATOR_LINE.match(content)
+    if separator:
+        content = content[separator.end() :].lstrip("\r\n")
+    delimiter = separator[1] if separator else _detect_delimiter(content)
+    first_line = re.match(r"[^\r\n]*(?:\r\n|\n|\r)", content)
+    if first_line is None:
+        raise InputError(f"{path}: no rows, only a header")
+    header, *rows = _parse_sample(content, delimiter) or [[]]
     names = tuple(name.strip() for name in header)
     columns = without_row_index(names, given_path(path))
-    check_unique_names(columns, str(path))
-    if not columns:
-        raise InputError(f"{path}: the header has no column names")
+    _check_header(columns, rows, path)
     dialect = CsvDialect(
         encoding=encoding,
         delimiter=delimiter,
         decimal=_detect_decimal(rows, delimiter),
         header=names,
         columns=columns,
-        n_blank_lines=len(sample[: len(sample) - len(content)].splitlines()),
+        n_lines_above=len(sample[: len(sample) - len(content)].splitlines()),
         has_quotes=n_quotes > 0,
-        splits_at_lines=n_quotes == 0 and not encoding.startswith("utf-16") and "\n" in sample,
+        splits_at_lines=n_quotes == 0 and not encoding.startswith(("utf-16", "utf-32")) and "\n" in first_line[0],
+        hexadecimal=tuple({name for row in rows for name, cell in zip(names, row, strict=False) if _is_code(cell)}),
     )
     if n_quotes % 2:
         _check_quotes_are_closed(path, dialect)
@@ -69,6 +80,8 @@ def detect_dialect(path: Path) -> CsvDialect:
 def open_python_csv(path: Path, dialect: CsvDialect, strict: bool = False) -> Iterator[Iterator[list[str]]]:
     """Yield the rows below the header as Python's csv module reads them: slow, but errors can name the row."""
     with open(path, encoding=dialect.encoding, newline="") as file:
+        for _ in range(dialect.n_lines_above):
+            file.readline()
         rows = (row for row in csv.reader(file, delimiter=dialect.delimiter, strict=strict) if row)
         next(rows)
         yield rows
@@ -78,20 +91,60 @@ def _read_sample(path: Path, encoding: str) -> str:
     """Return the start of the file, without the last line if that is incomplete."""
     with open(path, encoding=encoding, newline="") as file:
         sample = file.read(_SAMPLE_CHARACTERS)
+        while max(map(sample.count, "\r\n")) < _SAMPLE_LINES and len(sample) < _MAX_SAMPLE_CHARACTERS:
+            more = file.read(len(sample))
+            if not more:
+                return sample
+            sample += more
         if file.read(1):
-            sample = sample[: max(sample.rfind("\n"), sample.rfind("\r")) + 1] or sample
+            sample = sample[: max(sample.rfind("\n"), sample.rfind("\r")) + 1]
+    if not sample:
+        raise InputError(f"{path}: the first line has more than {_MAX_SAMPLE_CHARACTERS:,} characters")
     return sample
 
 
 def _parse_sample(sample: str, delimiter: str) -> list[list[str]]:
-    return [row for row in csv.reader(io.StringIO(sample, newline=""), delimiter=delimiter) if row]
+    rows: list[list[str]] = []
+    with suppress(csv.Error):  # a cell of more than 131,072 characters: the rows above are enough
+        for row in csv.reader(io.StringIO(sample, newline=""), delimiter=delimiter):
+            rows += [row] if row else []
+    return rows
+
+
+def _check_header(columns: Sequence[str], rows: Sequence[Sequence[str]], path: Path) -> None:
+    """Refuse names that occur twice and columns that only spaces separate; say if the header seems to be a row."""
+    check_unique_names(columns, str(path))
+    if not columns:
+        raise InputError(f"{path}: the header has no column names")
+    n_words = len(columns[0].split())
+    if len(columns) == 1 < n_words and rows and all(len(row) == 1 and _are_numbers(row[0], n_words) for row in rows):
+        raise InputError(f"{path}: the columns are separated by spaces; expected commas, semicolons, tabs or |")
+    if len(columns) > 1 and all(map(_NUMBER.fullmatch, columns)):
+        numbers = [float(name.replace(",", ".")) for name in columns]
+        if numbers not in (sorted(numbers), sorted(numbers, reverse=True)):  # wavelengths and years are in order
+            names = format_names(columns, 5)
+            warnings.warn(
+                f"{given_path(path)}: the first line is taken for the names of the columns, which are numbers: {names}; "
+                "if it is a row, write a line of names above it",
+                stacklevel=3,
+            )
+
+
+def _is_code(cell: str) -> bool:
+    return cell.strip()[:2] in ("0x", "0X")
+
+
+def _are_numbers(line: str, n_words: int) -> bool:
+    """Return whether a line has so many words, and most of them are numbers."""
+    words = line.split()
+    return len(words) == n_words and 2 * sum(_NUMBER.fullmatch(word) is not None for word in words) > n_words
 
 
 def _detect_delimiter(sample: str) -> str:
     """Return the delimiter with which most rows have as many fields as the header, and more than one."""
     best, best_score = ",", (0.0, 1)
     for delimiter in _DELIMITERS:
-        widths = [len(row) for row in _parse_sample(sample, delimiter)]
+        widths = [len(row) for row in _parse_sample(sample, delimiter)] or [0]
         score = (sum(width == widths[0] for width in widths) / len(widths), widths[0])
         if widths[0] > 1 and score > best_score:
             best, best_score = delimiter, score

@@ -16,7 +16,7 @@ from oddshot.data.tables.columns import arrow_kind
 from oddshot.data.tables.csv_dialect import CsvDialect, detect_dialect, open_python_csv
 from oddshot.data.tables.parsing import MISSING_VALUES
 from oddshot.data.tables.written_numbers import Notation, parse_written_numbers
-from oddshot.errors import InputError
+from oddshot.errors import InputError, one_line
 
 _BLOCK_BYTES = 1 << 20  # parsed at once: what a core keeps in its cache
 _N_PROBED_CELLS = 100
@@ -32,7 +32,7 @@ def read_csv(path: Path, text_columns: Sequence[str] = ()) -> Any:
 
 
 def _read_with_dialect(path: Path, dialect: CsvDialect, text_columns: Sequence[str]) -> Any:
-    types = {name: pa.string() for name in text_columns if name in dialect.columns}
+    types = {name: pa.string() for name in (*text_columns, *dialect.hexadecimal) if name in dialect.columns}
     try:
         if dialect.splits_at_lines and path.stat().st_size > 2 * _BLOCK_BYTES:
             with suppress(pa.ArrowInvalid):  # cells further down do not have the types inferred from the first block
@@ -84,24 +84,36 @@ def read_csv_blocks(path: Path, dialect: CsvDialect, types: Mapping[str, Any]) -
 
 def describe_csv_error(path: Path, dialect: CsvDialect, error: Exception) -> InputError:
     """Find out, in a slow second pass, what is wrong with a file that Arrow cannot parse."""
-    width, i = len(dialect.header), 0
+    if "straddling object" in str(error):
+        return InputError(f"{path}: a row is longer than {_BLOCK_BYTES:,} bytes, as much as can be read")
+    width = len(dialect.header)
     try:
         with open_python_csv(path, dialect) as rows:
             for i, row in enumerate(rows, start=1):
                 if len(row) != width:
                     fields = f"{len(row)} field{'s' * (len(row) != 1)}"
-                    return InputError(f"{path}: row {i} has {fields}, the header has {width}")
-        if i == 0:
-            return InputError(f"{path}: no rows, only a header")
+                    hint = _width_hint(dialect.header, row, i)
+                    return InputError(f"{path}: row {i} has {fields}, the header has {width}{hint}")
     except csv.Error as csv_error:
         error = csv_error
     return InputError(f"{path}: not a readable CSV file ({str(error).splitlines()[0]})")
 
 
+def _width_hint(header: Sequence[str], row: Sequence[str], number: int) -> str:
+    """What the reason may be that a row, of this number, has another width than the header."""
+    if not any(cell.strip() for cell in row[len(header) :]) and len(row) > len(header):
+        return "; delete what separates columns at its end, or name that column too"
+    if not header[-1] and len(header) == len(row) + 1:
+        return "; delete what separates columns at the end of the header"
+    if number == 1 and len(header) == 1:
+        return f"; the first line must be the header, and here it is {one_line(header[0])}"
+    return ""
+
+
 def _split_into_blocks(path: Path, dialect: CsvDialect) -> Iterator[Any]:
     """Yield the bytes below the header as Arrow buffers of whole lines."""
     with open(path, "rb") as file:
-        for _ in range(dialect.n_blank_lines + 1):
+        for _ in range(dialect.n_lines_above + 1):
             file.readline()
         while block := file.read(_BLOCK_BYTES):
             end = block.rfind(b"\n") + 1
@@ -127,14 +139,15 @@ def _arrow_options(dialect: CsvDialect, types: Mapping[str, Any], is_block: bool
     types: of the columns whose type is not to be inferred. is_block: whether they are for a block of the file, without
     its header and in one of many threads.
     """
-    names = [name if name in dialect.columns else f"\0{j}" for j, name in enumerate(dialect.header)]
+    used = set(dialect.columns)
+    names = [name if name in used else f"\0{j}" for j, name in enumerate(dialect.header)]
     return {
         "read_options": pyarrow.csv.ReadOptions(
             use_threads=not is_block,
             block_size=_BLOCK_BYTES,
             encoding="utf8" if dialect.encoding.startswith("utf-8") else dialect.encoding,
             column_names=names,
-            skip_rows=0 if is_block else dialect.n_blank_lines,
+            skip_rows=0 if is_block else dialect.n_lines_above,
             skip_rows_after_names=0 if is_block else 1,
         ),
         "parse_options": pyarrow.csv.ParseOptions(

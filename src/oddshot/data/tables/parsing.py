@@ -64,6 +64,14 @@ FALSE_WORDS = ("false", "no", "n", "f", "off", "nein", "falsch", "non", "faux", 
 _TIME_WITHOUT_DATE = r"^(\d{2}:\d{2}(:\d{2}(\.\d+)?)?)$"
 _TIME_WITH_UTC_OFFSET = r"[T ]\d{2}(:?\d{2}){0,2}(\.\d+)?(Z|[+-]\d{2}(:?\d{2})?)$"
 _DIGITS_BELOW_MICROSECONDS = r"(\.\d{6})\d+"
+_RARE_ISO_FORMS = (  # and how they are mostly written
+    (r"^(\d:\d{2}(:\d{2}(\.\d+)?)?)$", r"0\1"),
+    (r"^(\d{4}-\d{2})$", r"\1-01"),
+    (r"^(\d{4})(\d{2})(\d{2})T(\d{2})(\d{2})(\d{2})", r"\1-\2-\3T\4:\5:\6"),
+    (r"(:\d{2}),(\d{1,9})", r"\1.\2"),
+    (r"(:\d{2}(\.\d+)?) ?(?:UTC|GMT)$", r"\1Z"),
+    (r"(:\d{2}(\.\d+)?) ([+-]\d{2}:?\d{2})$", r"\1\3"),
+)
 
 
 def clean_text(text: Any, missing_values: tuple[str, ...] = MISSING_VALUES) -> Any:
@@ -92,9 +100,19 @@ def parse_booleans(text: Any) -> Any:
 def parse_timestamps(text: Any) -> Any:
     """Parse ISO 8601 dates and times as UTC timestamps in microseconds.
 
-    Accepted are 2024-01-31, 2024-01-31 12:00, 2024-01-31T12:00:00.5+01:00 and 12:00:30. A time without an offset is
-    taken as UTC, a time without a date as one of 1970-01-01.
+    Accepted are 2024-01-31, 2024-01-31 12:00, 2024-01-31T12:00:00.5+01:00, 12:00:30, 9:30, 2024-01, 20240131T120000Z,
+    and what programs make of them in logs: 2024-01-31 12:00:00,123, ... 12:00:00 UTC and ... 12:00:00 +0100. A time
+    without an offset is taken as UTC, a time without a date as one of 1970-01-01.
     """
+    try:
+        return _parse_common_timestamps(text)
+    except pa.ArrowInvalid:
+        for pattern, replacement in _RARE_ISO_FORMS:
+            text = pc.replace_substring_regex(text, pattern, replacement)
+        return _parse_common_timestamps(text)
+
+
+def _parse_common_timestamps(text: Any) -> Any:
     utc = pa.timestamp("us", "UTC")
     try:
         return text.cast(pa.timestamp("us")).cast(utc)

@@ -47,6 +47,7 @@ FORMATS: dict[str, FileFormat] = {
     ".arff": ARFF,
     ".jsonl": JSON_LINES,
     ".ndjson": JSON_LINES,
+    ".json": JSON_LINES,
     ".xlsx": XLSX,
 }
 """File formats by suffix, in lower case. Files with any other suffix are read as CSV.
@@ -54,6 +55,11 @@ FORMATS: dict[str, FileFormat] = {
 To add a format, write a module like parquet_reading.py with a read and a stream function, and add its suffixes here.
 """
 
+_NOT_READ = (
+    *(".xls", ".xlsb", ".ods", ".feather", ".arrow", ".orc", ".avro", ".pkl", ".pickle", ".npy", ".npz", ".h5", ".hdf5"),
+    *(".mat", ".sav", ".dta", ".sas7bdat", ".rds", ".db", ".sqlite", ".zip", ".7z", ".rar", ".tar", ".tgz"),
+)
+"""Suffixes of files that hold tables but are read by other programs."""
 
 CSV_SUFFIXES = (".csv", ".tsv", ".txt", ".data", ".tab")
 """Names that `oddshot info` takes for tables, besides those of FORMATS."""
@@ -94,11 +100,15 @@ def stream_table(
 def has_table_suffix(path: Path) -> bool:
     """Return whether the name of a file is that of a table; what comes through a pipe is one."""
     suffix = path.suffix.lower()
-    return path == STANDARD_INPUT or is_pipe(path) or suffix in (*FORMATS, *CSV_SUFFIXES, *COMPRESSED_SUFFIXES)
+    suffixes = (*FORMATS, *CSV_SUFFIXES, *COMPRESSED_SUFFIXES, *_NOT_READ)
+    return path == STANDARD_INPUT or is_pipe(path) or suffix in suffixes
 
 
 def _format_of(path: Path) -> FileFormat:
-    return FORMATS.get(path.suffix.lower(), CSV)
+    suffix = path.suffix.lower()
+    if suffix in _NOT_READ and suffix not in FORMATS:
+        raise InputError(f"{path}: {suffix} files are not read; save the table as CSV, Parquet, JSON lines or .xlsx")
+    return FORMATS.get(suffix, CSV)
 
 
 def _with_plain_columns(table: Any, path: Path) -> Any:

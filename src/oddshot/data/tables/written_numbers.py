@@ -1,4 +1,4 @@
-"""Read numbers as people write them: $1,234.50, 1.234,50 €, 12 %, 3 mm, −5, (1,200).
+"""Read numbers as people write them: $1,234.50, 1.234,50 €, 12 %, 3 mm, −5, (1,200), 12.50-, <0.5.
 
 How a column is written is decided over all of its cells: a comma before three digits is a decimal sign in one column
 and separates thousands in another, and a unit is stripped only where it is the same throughout.
@@ -26,14 +26,22 @@ _WRITTEN_NUMBER = (
 )
 _ZERO = r"^0*[.,]?0*$"
 _DIGITS_BY_SEPARATORS = {  # (decimal sign, separator of thousands): the digits that are written so
-    (".", ","): r"^(?:[1-9]\d{0,2}(?:,\d{3})+|\d*)(?:\.\d+)?$",
+    (".", ","): r"^(?:[1-9]\d{0,2}(?:,\d{3})+|[1-9]\d?(?:,\d{2})+,\d{3}|\d*)(?:\.\d+)?$",  # 1,23,456 in India
     (",", "."): r"^(?:[1-9]\d{0,2}(?:\.\d{3})+|\d*)(?:,\d+)?$",
     (".", " "): r"^(?:[1-9]\d{0,2}(?: \d{3})+|\d*)(?:\.\d+)?$",
     (",", " "): r"^(?:[1-9]\d{0,2}(?: \d{3})+|\d*)(?:,\d+)?$",
     (".", "'"): r"^(?:[1-9]\d{0,2}(?:'\d{3})+|\d*)(?:\.\d+)?$",
     (",", "'"): r"^(?:[1-9]\d{0,2}(?:'\d{3})+|\d*)(?:,\d+)?$",
 }
-_REPLACED = (("[−‒–]", "-"), ("[\u00a0\u2007\u2009\u202f]", " "), ("’", "'"), (r"^\(([^()-]*)\)$", r"-\1"))
+_BOUND = r"^(?:[<>≤≥]=?|[~≈]) ?"  # a number that is known to be smaller or larger, or about so
+_REPLACED = (
+    (_BOUND, ""),
+    ("[−‒–]", "-"),
+    ("[\u00a0\u2007\u2009\u202f]", " "),
+    ("’", "'"),
+    (r"^([^()\d-]*)\(([^()-]*)\)$", r"-\1\2"),
+    (r"^([^-]*\d[.,]\d+) ?-$", r"-\1"),
+)
 _N_PROBED_CELLS = 100
 _EXPONENT = r"[eE][+-]?\d"
 
@@ -74,7 +82,7 @@ def detect_notation(text: Any) -> Notation | None:
 def _find_notation(text: Any) -> Notation | None:
     """Return how all cells are written, each of which is taken apart."""
     parts = _split(text)
-    if parts is None:
+    if parts is None or 2 * pc.sum(find_bounds(text), min_count=0).as_py() > len(text):  # such as <18 and >65
         return None
     has_unit = pc.invert(pc.match_substring_regex(parts["digits"], _ZERO))
     before, after = (pc.unique(pc.filter(parts[name], has_unit)).to_pylist() for name in ("before", "after"))
@@ -87,6 +95,11 @@ def _find_notation(text: Any) -> Notation | None:
         if pc.all(pc.match_substring_regex(parts["digits"], pattern), min_count=0).as_py():
             return Notation(*separators, *unit)
     return None
+
+
+def find_bounds(text: Any) -> Any:
+    """Return which cells of an Arrow array have a sign such as < before the number, by which they are read."""
+    return pc.match_substring_regex(text, _BOUND)
 
 
 def is_ambiguous(text: Any, notation: Notation) -> bool:
