@@ -23,8 +23,9 @@ quick = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCh
 
 
 @pytest.fixture(autouse=True)
-def _dates_of_a_single_day_are_left_out(_no_warnings: None) -> None:
+def _some_columns_are_warned_of(_no_warnings: None) -> None:
     warnings.filterwarnings("ignore", ".*left out", UserWarning)
+    warnings.filterwarnings("ignore", ".*far outside of the others", UserWarning)
 
 
 @quick

@@ -14,7 +14,7 @@ import pyarrow.parquet
 import pytest
 
 from oddshot.data.encoding import Encoding
-from oddshot.data.tables import read_table, stream_table
+from oddshot.data.tables import csv_reading, csv_streaming, read_table, stream_table, text_encoding
 from oddshot.data.tables.readers import FORMATS, FileFormat
 from oddshot.errors import FileError, InputError
 
@@ -90,6 +90,14 @@ def test_a_header_that_may_be_a_row(write: Write, names: str, is_said: bool) -> 
 def test_latin_1_far_into_the_file(write: Write) -> None:
     path = write("a.csv", b"n,t\n" + b"1,x\n" * 2_000_000 + b"2,\xe9\n")
     assert read_table(path)["t"][-1].as_py() == "é"
+
+
+@pytest.mark.parametrize(("last_bytes", "text"), [(b"\xc3", "Ã"), (b"\xc3\xa9", "é")])
+def test_a_character_at_the_end_of_a_block_of_bytes(write: Write, last_bytes: bytes, text: str) -> None:
+    start = b"t\n" + b"x\n" * ((1 << 19) - 2) + b"y"  # up to the last byte of the first block, of 1 MiB
+    path = write("a.csv", start + last_bytes + b"z\n" + b"x\n" * (1 << 20))
+    assert len(start) + 1 == text_encoding._BLOCK_BYTES
+    assert read_table(path)["t"].unique().to_pylist() == ["x", f"y{text}z"]
 
 
 def test_csv_types_and_missing_values(write: Write) -> None:
@@ -200,6 +208,47 @@ def test_stream_counts_rows_over_many_blocks(write: Write, quote: str) -> None:
     for read in (read_table, lambda path: list(stream_table(path))):
         with pytest.raises(InputError, match=r"c\.csv: row 200001 has 1 field, the header has 2"):
             read(path)
+
+
+@pytest.mark.parametrize("quote", ["", '"'])
+def test_numbers_that_only_people_write_in_some_blocks(
+    write: Write, monkeypatch: pytest.MonkeyPatch, quote: str
+) -> None:
+    monkeypatch.setattr(csv_reading, "_BLOCK_BYTES", 1000)
+    written, read = ["1.5", " 2 ", "NA", "-7e2"], [1.5, 2.0, None, -700.0]
+    people_write, they_mean = ["-", "1,234.5", "−5", "+3"], [None, 1234.5, -5.0, 3.0]
+    cells = [*written * 100, *people_write, *written * 100, *people_write]
+    rows = [f"{k}\t{cell}\t{'Yes' if k % 2 else 'no'}\t{quote}x{quote}\n" for k, cell in enumerate(cells)]
+    path = write("a.csv", "k\tn\tb\tt\n" + "".join(rows))
+    kinds = {"k": "number", "n": "number", "b": "boolean", "t": "category"}
+    table = pa.concat_tables(stream_table(path, 100, kinds))
+    assert table["k"].to_pylist() == list(range(len(cells)))
+    assert table["n"].to_pylist() == [*read * 100, *they_mean, *read * 100, *they_mean]
+    assert table["b"].to_pylist() == [k % 2 == 1 for k in range(len(cells))]
+    path = write("b.csv", "k\tn\tb\tt\n" + "".join(rows) + "1\tabc\tno\tx\n")
+    with pytest.raises(InputError, match=r"b\.csv: row 809, column 'n': 'abc' is not a number"):
+        list(stream_table(path, 100, kinds))
+
+
+def test_only_a_column_that_needs_it_is_read_as_text(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    types_of_calls = []
+
+    def parse_block(block: object, dialect: object, types: dict[str, pa.DataType]) -> pa.Table:
+        types_of_calls.append(types)
+        return csv_reading.parse_block(block, dialect, types)
+
+    monkeypatch.setattr(csv_streaming, "parse_block", parse_block)
+    monkeypatch.setattr(csv_reading, "_BLOCK_BYTES", 1000)
+    monkeypatch.setattr(csv_reading, "_N_THREADS", 1)
+    path = write("a.csv", "a,b\n" + "1,-\n" * 1000)
+    assert pa.concat_tables(stream_table(path, 100, {"a": "number", "b": "number"})).num_rows == 1000
+    number, text = pa.float64(), pa.string()
+    assert [tuple(types.values()) for types in types_of_calls] == [
+        (number, number),  # the first block, refused
+        (text, text),  # the same
+        *[(number, text)] * (len(types_of_calls) - 2),
+    ]
+    assert len(types_of_calls) > 4
 
 
 def test_types_are_stable_across_chunks(write: Write) -> None:

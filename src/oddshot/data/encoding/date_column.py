@@ -71,29 +71,44 @@ class DateColumn(ColumnEncoder):
     def read(self, column: Any, location: CellLocation) -> FillRows:
         """Return a function that writes the 1 to 8 attributes."""
         timestamps = read_timestamps(column, location, self.order)
+        earliest = np.nan_to_num(np.fmin.reduce(timestamps, initial=np.nan))
 
         def fill(rows: slice, out: AttributeArray) -> None:
             missing = np.isnan(timestamps[rows])
-            seconds, start = np.where(missing, 0.0, timestamps[rows]), 0
+            seconds = np.where(missing, earliest, timestamps[rows])
             if self.absolute:
                 standardise(timestamps[rows], self.mean, self.scale, out[:, 0])
-                start = 1
-            if self.hour:
-                angle = (2 * np.pi * day_fraction(seconds)).astype(np.float32)  # several times faster than float64
-                out[:, start], out[:, start + 1] = np.sin(angle), np.cos(angle)
-                start += 2
-            if self.weekday:
-                out[:, start : start + 2] = _WEEKDAY_SIN_COS.take(weekday(seconds).astype(np.intp), axis=0)
-                start += 2
-            if self.month:
-                out[:, start : start + 2] = _MONTH_SIN_COS.take(month(seconds), axis=0)
-            out[missing] = 0.0
+            self._fill_recurring(seconds, out[:, self.absolute :])
+            if missing.any():
+                out[missing] = 0.0
             if self.missing:
                 out[:, -1] = missing
             else:
                 location.note_missing(missing)
 
         return fill
+
+    def _fill_recurring(self, seconds: FloatArray, out: AttributeArray) -> None:
+        """Write hour, weekday and month to the first columns of out. seconds: [n] since 1970."""
+        start = 2 * self.hour
+        if self.hour:
+            angle = (2 * np.pi * day_fraction(seconds)).astype(np.float32)  # several times faster than float64
+            out[:, 0], out[:, 1] = np.sin(angle), np.cos(angle)
+        if self.weekday or self.month:
+            calendar = self._calendar(np.floor(seconds / _SECONDS_PER_DAY))
+            out[:, start : start + calendar.shape[1]] = calendar
+
+    def _calendar(self, days: FloatArray) -> AttributeArray:
+        """Return weekday and month, each as sine and cosine: [n] days since 1970 -> [n, 2 or 4]."""
+        first, last = days.min(), days.max()
+        if last - first < len(days) - 1:  # look each day up: to find its month takes longer
+            return self._calendar(np.arange(first, last + 1)).take((days - first).astype(np.intp), axis=0)
+        seconds, parts = days * _SECONDS_PER_DAY, []
+        if self.weekday:
+            parts.append(_WEEKDAY_SIN_COS.take(weekday(seconds).astype(np.intp), axis=0))
+        if self.month:
+            parts.append(_MONTH_SIN_COS.take(month(seconds), axis=0))
+        return np.concatenate(parts, axis=1)
 
     @property
     def parts(self) -> tuple[str, ...]:

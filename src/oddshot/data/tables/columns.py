@@ -316,5 +316,8 @@ def _to_float64(column: Any) -> FloatArray:
     """Return numbers, booleans, or durations in seconds: [n]."""
     if pa.types.is_duration(column.type):
         return _to_float64(column.cast(pa.int64())) / _UNITS_PER_SECOND[column.type.unit]
-    values: FloatArray = np.asarray(column.cast(pa.float64(), safe=False))
+    numbers = column.cast(pa.float64(), safe=False)
+    if isinstance(numbers, pa.ChunkedArray):
+        numbers = numbers.combine_chunks()  # twice as fast as NumPy
+    values: FloatArray = np.asarray(numbers)
     return values

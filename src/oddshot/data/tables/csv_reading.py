@@ -3,9 +3,10 @@
 import csv
 import os
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +19,11 @@ from oddshot.data.tables.parsing import MISSING_VALUES
 from oddshot.data.tables.written_numbers import Notation, parse_written_numbers
 from oddshot.errors import InputError, one_line
 
-_BLOCK_BYTES = 1 << 20  # parsed at once: what a core keeps in its cache
+_BLOCK_BYTES = 1 << 22  # given to Arrow at once; for every call it prepares all columns anew
+_PARSED_BYTES = 1 << 20  # of them that Arrow parses at once: what a core keeps in its cache
 _N_PROBED_CELLS = 100
 _N_THREADS = min(os.cpu_count() or 1, 8)  # whatever OMP_NUM_THREADS says, which limits pyarrow.cpu_count() too
-_MAX_QUEUED_BLOCKS = 6  # besides one for each thread
+_MAX_QUEUED_BLOCKS = 2  # besides one for each thread
 
 
 def read_csv(path: Path, text_columns: Sequence[str] = ()) -> Any:
@@ -34,9 +36,10 @@ def read_csv(path: Path, text_columns: Sequence[str] = ()) -> Any:
 def _read_with_dialect(path: Path, dialect: CsvDialect, text_columns: Sequence[str]) -> Any:
     types = {name: pa.string() for name in (*text_columns, *dialect.hexadecimal) if name in dialect.columns}
     try:
-        if dialect.splits_at_lines and path.stat().st_size > 2 * _BLOCK_BYTES:
-            with suppress(pa.ArrowInvalid):  # cells further down do not have the types inferred from the first block
-                return pa.concat_tables(read_csv_blocks(path, dialect, _infer_types(path, dialect, types)))
+        if dialect.splits_at_lines and path.stat().st_size > 2 * _PARSED_BYTES:
+            with suppress(pa.ArrowInvalid):  # cells further down do not have the types inferred from the first ones
+                parse = partial(parse_block, dialect=dialect, types=_infer_types(path, dialect, types))
+                return pa.concat_tables(parse_blocks(path, dialect, parse))
         return pyarrow.csv.read_csv(path, **_arrow_options(dialect, types))
     except pa.ArrowInvalid as error:
         raise describe_csv_error(path, dialect, error) from error
@@ -62,30 +65,39 @@ def _try_numbers(text: Any) -> Any | None:
         return None
 
 
-def read_csv_blocks(path: Path, dialect: CsvDialect, types: Mapping[str, Any]) -> Iterator[Any]:
-    """Yield the file as tables of any size, in order and with these types; only a few are in memory at a time.
+def parse_blocks(path: Path, dialect: CsvDialect, parse: Callable[[Any], Any]) -> Iterator[Any]:
+    """Yield the tables that `parse` makes of blocks of whole lines, in order; only a few are in memory at a time.
 
-    If the file can be split after any line break, the blocks are parsed in parallel threads.
+    The file must be one that can be split after any line break. The blocks are parsed in parallel threads.
     """
-    if not dialect.splits_at_lines:
-        for batch in pyarrow.csv.open_csv(path, **_arrow_options(dialect, types)):
-            yield pa.Table.from_batches([batch])
-        return
-    options = _arrow_options(dialect, types, is_block=True)
     pending: deque[Future[Any]] = deque()
-    with ThreadPoolExecutor(_N_THREADS) as pool:
-        for block in _split_into_blocks(path, dialect):
-            pending.append(pool.submit(pyarrow.csv.read_csv, pa.BufferReader(block), **options))
+    pool = ThreadPoolExecutor(_N_THREADS)
+    try:
+        for block in _split_into_blocks(path, dialect, _BLOCK_BYTES):
+            pending.append(pool.submit(parse, block))
             if len(pending) > _N_THREADS + _MAX_QUEUED_BLOCKS:
                 yield pending.popleft().result()
         while pending:
             yield pending.popleft().result()
+    finally:
+        pool.shutdown(cancel_futures=True)  # of blocks that nobody waits for, after an error or the first rows
+
+
+def parse_block(block: Any, dialect: CsvDialect, types: Mapping[str, Any]) -> Any:
+    """Parse an Arrow buffer of whole lines; types: of the columns whose type is not to be inferred."""
+    return pyarrow.csv.read_csv(pa.BufferReader(block), **_arrow_options(dialect, types, is_block=True))
+
+
+def parse_unsplit(path: Path, dialect: CsvDialect, types: Mapping[str, Any]) -> Iterator[Any]:
+    """Yield any file as tables with these types, in order; one is in memory at a time."""
+    for batch in pyarrow.csv.open_csv(path, **_arrow_options(dialect, types)):
+        yield pa.Table.from_batches([batch])
 
 
 def describe_csv_error(path: Path, dialect: CsvDialect, error: Exception) -> InputError:
     """Find out, in a slow second pass, what is wrong with a file that Arrow cannot parse."""
     if "straddling object" in str(error):
-        return InputError(f"{path}: a row is longer than {_BLOCK_BYTES:,} bytes, as much as can be read")
+        return InputError(f"{path}: a row is longer than {_PARSED_BYTES:,} bytes, as much as can be read")
     width = len(dialect.header)
     try:
         with open_python_csv(path, dialect) as rows:
@@ -110,14 +122,14 @@ def _width_hint(header: Sequence[str], row: Sequence[str], number: int) -> str:
     return ""
 
 
-def _split_into_blocks(path: Path, dialect: CsvDialect) -> Iterator[Any]:
-    """Yield the bytes below the header as Arrow buffers of whole lines."""
+def _split_into_blocks(path: Path, dialect: CsvDialect, n_bytes: int) -> Iterator[Any]:
+    """Yield the bytes below the header as Arrow buffers of whole lines, about n_bytes each."""
     with open(path, "rb") as file:
         for _ in range(dialect.n_lines_above + 1):
             file.readline()
-        while block := file.read(_BLOCK_BYTES):
+        while block := file.read(n_bytes):
             end = block.rfind(b"\n") + 1
-            if end == 0 or len(block) < _BLOCK_BYTES:
+            if end == 0 or len(block) < n_bytes:
                 block += file.readline()
                 end = len(block)
             file.seek(end - len(block), os.SEEK_CUR)
@@ -126,10 +138,9 @@ def _split_into_blocks(path: Path, dialect: CsvDialect) -> Iterator[Any]:
 
 
 def _infer_types(path: Path, dialect: CsvDialect, types: Mapping[str, Any]) -> dict[str, Any]:
-    """Infer the types of all columns, other than those given, from the first block of the file."""
-    first_block = next(_split_into_blocks(path, dialect))
-    options = _arrow_options(dialect, types, is_block=True)
-    schema = pyarrow.csv.read_csv(pa.BufferReader(first_block), **options).schema
+    """Infer the types of all columns, other than those given, from the start of the file."""
+    first_block = next(_split_into_blocks(path, dialect, _PARSED_BYTES))
+    schema = parse_block(first_block, dialect, types).schema
     return dict(zip(schema.names, schema.types, strict=True))
 
 
@@ -144,7 +155,7 @@ def _arrow_options(dialect: CsvDialect, types: Mapping[str, Any], is_block: bool
     return {
         "read_options": pyarrow.csv.ReadOptions(
             use_threads=not is_block,
-            block_size=_BLOCK_BYTES,
+            block_size=_PARSED_BYTES,
             encoding="utf8" if dialect.encoding.startswith("utf-8") else dialect.encoding,
             column_names=names,
             skip_rows=0 if is_block else dialect.n_lines_above,

@@ -1,40 +1,102 @@
 """Read CSV files in chunks, in constant memory however long the file is."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from oddshot.data.tables import parsing
-from oddshot.data.tables.columns import CellLocation, parse_text_column
+from oddshot.data.tables.columns import CellLocation, arrow_kind, parse_text_column
 from oddshot.data.tables.csv_dialect import CsvDialect, detect_dialect
-from oddshot.data.tables.csv_reading import describe_csv_error, read_csv_blocks
+from oddshot.data.tables.csv_reading import describe_csv_error, parse_block, parse_blocks, parse_unsplit
 from oddshot.data.tables.written_numbers import PLAIN, Notation, parse_written_numbers
 
-_ARROW_TYPES = {"number": pa.float64(), "boolean": pa.bool_(), "category": pa.dictionary(pa.int32(), pa.string())}
+_REPEATED_TEXT = pa.dictionary(pa.int32(), pa.string())
+_ARROW_TYPES = {"number": pa.float64(), "boolean": _REPEATED_TEXT, "category": _REPEATED_TEXT}
 """The types that Arrow's CSV parser gives to columns of these kinds. Columns of other kinds are read as text."""
 
 
 def stream_csv(path: Path, chunk_rows: int, kinds: Mapping[str, str]) -> Iterator[Any]:
     """Yield tables of chunk_rows rows, the last one shorter; columns have the types of their kinds, else text."""
     dialect = detect_dialect(path)
-    n_yielded = 0
-    # Arrow's own parser is fast. Where it fails, the chunks that are left are read as text and parsed by
-    # oddshot.data.tables.parsing, which accepts more and names the cell that it refuses.
-    for types_by_kind in (_ARROW_TYPES, {}):
-        types = {name: types_by_kind.get(kinds.get(name, ""), pa.string()) for name in dialect.columns}
-        n_read = 0
+    parser = _TableParser(dialect, kinds)
+    if dialect.splits_at_lines:
+        tables = parse_blocks(path, dialect, parser.parse_block)
+    else:
+        tables = parser.parse_unsplit(path)
+    try:
+        yield from _rechunk(_with_parsed_text(tables, dialect, kinds, str(path)), chunk_rows)
+    except pa.ArrowInvalid as error:
+        raise describe_csv_error(path, dialect, error) from error
+
+
+class _TableParser:
+    """Parses parts of a CSV file with Arrow's own parser, which is fast.
+
+    Numbers that it cannot parse are left as text for oddshot.data.tables.parsing, which accepts more and names the cell
+    that it refuses. From then on their column is read as text. Several threads may parse blocks at the same time.
+    """
+
+    def __init__(self, dialect: CsvDialect, kinds: Mapping[str, str]) -> None:
+        self._dialect = dialect
+        self._types = {name: _ARROW_TYPES.get(kinds.get(name, ""), pa.string()) for name in dialect.columns}
+
+    def parse_block(self, block: Any) -> Any:
+        """Parse an Arrow buffer of whole lines."""
         try:
-            for chunk in _rechunk(read_csv_blocks(path, dialect, types), chunk_rows):
-                n_read += len(chunk)
-                if n_read > n_yielded:
-                    yield chunk if types_by_kind else _parse_chunk(chunk, dialect, kinds, str(path), n_yielded + 1)
-                    n_yielded = n_read
-            return
-        except pa.ArrowInvalid as error:
-            if not types_by_kind:
-                raise describe_csv_error(path, dialect, error) from error
+            return parse_block(block, self._dialect, self._types)
+        except pa.ArrowInvalid:
+            table = parse_block(block, self._dialect, _with_numbers_as_text(self._types))
+            self._types = {name: self._type_for(name, table[name]) for name in self._types}
+            return table
+
+    def parse_unsplit(self, path: Path) -> Iterator[Any]:
+        """Yield a file that cannot be split into blocks, in order."""
+        n_rows = 0
+        try:
+            for table in parse_unsplit(path, self._dialect, self._types):
+                yield table
+                n_rows += len(table)
+        except pa.ArrowInvalid:
+            for table in parse_unsplit(path, self._dialect, _with_numbers_as_text(self._types)):
+                yield table.slice(n_rows)
+                n_rows = max(n_rows - len(table), 0)
+
+    def _type_for(self, name: str, column: Any) -> Any:
+        """Return the type as which to read a column, given some of its cells as text."""
+        if self._types[name] == pa.float64():
+            try:
+                parsing.parse_numbers(column)
+            except pa.ArrowInvalid:
+                return pa.string()
+        return self._types[name]
+
+
+def _with_numbers_as_text(types: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: pa.string() if one == pa.float64() else one for name, one in types.items()}
+
+
+def _with_parsed_text(
+    tables: Iterable[Any], dialect: CsvDialect, kinds: Mapping[str, str], where: str
+) -> Iterator[Any]:
+    """Parse the columns of numbers and booleans that are still text."""
+    notation = Notation(",", ".") if dialect.decimal == "," else PLAIN
+    parsers = {
+        "number": (partial(parse_written_numbers, notation=notation), "a number"),
+        "boolean": (parsing.parse_booleans, "true or false"),
+    }
+    n_rows = 0
+    for table in tables:
+        parsed = table
+        for j, name in enumerate(table.column_names):
+            if kinds.get(name) in parsers and arrow_kind(table[name]) == "text":
+                parser, expected = parsers[kinds[name]]
+                column = parse_text_column(table[name], parser, CellLocation(where, name, n_rows + 1), expected)
+                parsed = parsed.set_column(j, name, column)
+        yield parsed
+        n_rows += len(table)
 
 
 def _rechunk(tables: Iterable[Any], chunk_rows: int) -> Iterator[Any]:
@@ -51,23 +113,3 @@ def _rechunk(tables: Iterable[Any], chunk_rows: int) -> Iterator[Any]:
         pending = [joined.slice(end)]
     if any(map(len, pending)):
         yield pa.concat_tables(pending)
-
-
-def _parse_chunk(chunk: Any, dialect: CsvDialect, kinds: Mapping[str, str], where: str, first_row: int) -> Any:
-    """Parse a chunk of text to the types in _ARROW_TYPES."""
-
-    notation = Notation(",", ".") if dialect.decimal == "," else PLAIN
-
-    def parse_numbers(text: Any) -> Any:
-        return parse_written_numbers(text, notation)
-
-    for j, name in enumerate(chunk.column_names):
-        kind, column, location = kinds.get(name), chunk[name], CellLocation(where, name, first_row)
-        if kind == "number":
-            column = parse_text_column(column, parse_numbers, location, "a number")
-        elif kind == "boolean":
-            column = parse_text_column(column, parsing.parse_booleans, location, "true or false")
-        elif kind == "category":
-            column = column.dictionary_encode()
-        chunk = chunk.set_column(j, name, column)
-    return chunk

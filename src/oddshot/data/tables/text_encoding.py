@@ -38,7 +38,8 @@ def scan_text_file(path: Path) -> TextScan:
         encoding = _encoding_from_head(file.read(_HEAD_BYTES), path)
         file.seek(0)
         while block := file.read(_BLOCK_BYTES):
-            n_quotes += int(np.count_nonzero(np.frombuffer(block, np.uint8) == ord('"')))
+            if b'"' in block:  # several times as fast as counting
+                n_quotes += int(np.count_nonzero(np.frombuffer(block, np.uint8) == ord('"')))
             is_utf8 = is_utf8 and (encoding is not None or _decodes(decoder, block))
     if encoding is None:
         encoding = "utf-8" if is_utf8 and _decodes(decoder, b"", final=True) else _single_byte_encoding(path)
@@ -67,6 +68,8 @@ def _encoding_from_head(head: bytes, path: Path) -> str | None:
 
 
 def _decodes(decoder: codecs.IncrementalDecoder, block: bytes, final: bool = False) -> bool:
+    if block.isascii() and not final and not decoder.getstate()[0]:  # no character continues from the block before
+        return True
     try:
         decoder.decode(block, final)
     except UnicodeDecodeError:
