@@ -19,11 +19,11 @@ from oddshot.methods.eigen import Eigen, EigenConfig
 from oddshot.methods.forest import with_forest
 from oddshot.methods.hyperparameters import require_at_least, require_not_negative
 from oddshot.methods.scores import Distance
+from oddshot.model.background import MAX_ABS_VALUE
 from oddshot.model.curves import N_COLUMN_FEATURES, N_VALUE_FEATURES
 from oddshot.model.description import Describer
 from oddshot.model.networks import Network
 from oddshot.model.relations import (
-    MAX_ABS_VALUE,
     N_PAIR_FEATURES,
     N_ROW_FEATURES,
     N_TASK_FEATURES,

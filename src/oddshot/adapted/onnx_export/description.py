@@ -6,16 +6,10 @@ import numpy as np
 from torch import Tensor
 
 from oddshot.adapted.onnx_export.graph import INT64, Graph
+from oddshot.model.background import MAX_ABS_VALUE, MIN_SQUARE, N_NEIGHBOURS, ROUNDING_SHARE
 from oddshot.model.curves import MAX_POSITION, N_KNOTS
 from oddshot.model.description import MIN_POWER_MEAN, N_PAIR_ROW_FEATURES, Describer
-from oddshot.model.relations import (
-    MAX_ABS_VALUE,
-    MIN_RATIO_DISTANCE,
-    MIN_SQUARE,
-    N_NEIGHBOURS,
-    ROUNDING_SHARE,
-    TaskContext,
-)
+from oddshot.model.relations import MIN_RATIO_DISTANCE, TaskContext
 
 N_LENGTHS = 2  # the last features of a pair, which depend on the row alone
 
