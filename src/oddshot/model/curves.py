@@ -53,15 +53,15 @@ class ColumnCurves:
 
     @cached_property
     def leave_one_out_offset(self) -> AnomalyOffset:
-        """For each labelled row, of the mean of the anomalies other than itself."""
-        return self.offset_of_others(self.context.n_labelled)
+        """For each anomaly, of the mean of the others: [R, T, M, N_A]."""
+        return self._offset_of(self.context.other_mean_anomaly)
 
     def offset_of_others(self, n_rows: int) -> AnomalyOffset:
         """For each of the first n context rows, of the mean of the anomalies other than itself: [R, T, M, 1 or n]."""
         if self.context.n_anomaly == 0:
             return self.anomaly_offset
         n_normal = n_rows - self.context.n_anomaly
-        parts = self._offset_of(self.context.other_mean_anomaly), self.anomaly_offset
+        parts = self.leave_one_out_offset, self.anomaly_offset
         return AnomalyOffset(
             *(torch.cat([own, shared.expand(-1, -1, -1, n_normal)], dim=-1) for own, shared in zip(*parts, strict=True))
         )

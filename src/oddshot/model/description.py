@@ -137,7 +137,7 @@ class Describer:
     @cached_property
     def _leave_one_out_weights(self) -> Tensor:
         """Column weights for each labelled row, equal ones and those of each attention head; 0 for padding."""
-        features = self.curves.column_features(self.curves.leave_one_out_offset)
+        features = self.curves.column_features(self.curves.offset_of_others(self.context.n_labelled))
         logits = _all_layers(self.attention, features, self.marks).transpose(1, 2)
         is_padding = (self.context.column_mask == 0)[:, :, None, :, None]
         attention = torch.where(is_padding, MASKED_LOGIT, logits).softmax(3)
@@ -161,7 +161,7 @@ class Describer:
 
     def _looked_up(self, x: Tensor) -> Tensor:
         """The same for many rows of one task, by the table of all knots. x: [1, 1, N, M]."""
-        out = self.look_up(x[0, 0], self.tables[0]).T[None, None]
+        out = self.look_up(x[0, 0], self.table).T[None, None]
         C = self.column.last_weight.shape[-1]
         return torch.cat([out[:, :, :-C], _root(out[:, :, -C:])], dim=2)
 
@@ -185,16 +185,14 @@ class Describer:
         return torch.stack([firsts, firsts + 1]), rows.new_tensor([[-1.0], [0.0]])
 
     @cached_property
-    def tables(self) -> tuple[Tensor, Tensor]:
-        """What each column adds at each knot, and the difference to the next one: [M · N_KNOTS, D] each."""
+    def table(self) -> Tensor:
+        """What each column adds at each knot: [M · N_KNOTS, D]."""
         M, rows = self.context.rows.shape[3], self.context.rows
         knots = torch.arange(N_KNOTS, device=rows.device, dtype=rows.dtype).expand(1, 1, M, -1)
         value = self._curve_values(knots, self.curves.anomaly_offset)[0, :, 0]
         parts = [value * weight for weight in self._weights[0, 0]]
         table = torch.cat([*parts, _power(value) * self._weights[0, 0, 0]])
-        steps = torch.nn.functional.pad(table.diff(dim=-1), (0, 1))
-        values, differences = (part.permute(1, 2, 0).flatten(0, 1).contiguous() for part in (table, steps))
-        return values, differences
+        return table.permute(1, 2, 0).flatten(0, 1).contiguous()
 
 
 def _are_many(x: Tensor) -> bool:

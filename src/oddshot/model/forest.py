@@ -69,7 +69,7 @@ class Nodes(NamedTuple):
 
     def take(self, places: Tensor) -> "Nodes":
         """Some of them."""
-        return Nodes(*(part[places] for part in self))
+        return Nodes(*(part.index_select(0, places) for part in self))
 
 
 class GrowingRows(NamedTuple):
@@ -156,12 +156,13 @@ def _roots(rows: Tensor, is_seen: Tensor, n_anomaly: int) -> tuple[Nodes, Growin
 
 
 def _mixed(nodes: Nodes, rows: GrowingRows) -> tuple[Nodes, GrowingRows]:
-    """The nodes with rows of both labels, which may be split, and their rows; -1 is the node of rows in leaves."""
+    """The nodes with rows of both labels, which may be split, and their rows."""
     is_mixed = (nodes.counts > 0).all(1)
     places = torch.where(is_mixed, is_mixed.cumsum(0) - 1, -1)
-    node = torch.nn.functional.pad(places, (0, 1), value=-1)[rows.node]
+    node = places.index_select(0, rows.node)
     kept = (node >= 0).nonzero().squeeze(1)
-    return nodes.take(is_mixed.nonzero().squeeze(1)), rows._replace(place=rows.place[kept], node=node[kept])
+    rows = rows._replace(place=rows.place.index_select(0, kept), node=node.index_select(0, kept))
+    return nodes.take(is_mixed.nonzero().squeeze(1)), rows
 
 
 def _draw(generator: torch.Generator, shape: tuple[int, int, int], tree: Tensor, number: Tensor) -> Tensor:
@@ -200,7 +201,7 @@ def _best_splits(rows: GrowingRows, counts: Tensor, draws: Tensor, n_tried: int)
     threshold = torch.where(is_usable, low + draws[2, :, :n_tried] * (high - low), 0.0)
     threshold = torch.where(threshold >= high, low, threshold)  # by rounding
     is_below = values.gather(1, tried.index_select(0, node)) <= threshold.index_select(0, node)
-    labelled = (2 * node + rows.labels[rows.place]).unsqueeze(1).expand_as(is_below)
+    labelled = (2 * node + rows.labels.index_select(0, rows.place)).unsqueeze(1).expand_as(is_below)
     left = counts.new_zeros(2 * S, n_tried).scatter_add_(0, labelled, is_below.to(counts.dtype)).view(S, 2, n_tried)
     purity = _purity(left) + _purity(counts.unsqueeze(2) - left)
     best = torch.where(is_usable, purity, -math.inf).argmax(1, keepdim=True)
@@ -210,23 +211,26 @@ def _best_splits(rows: GrowingRows, counts: Tensor, draws: Tensor, n_tried: int)
         threshold.gather(1, best).squeeze(1),
         is_usable.any(1),
         left.gather(2, best.unsqueeze(1).expand(-1, 2, -1)).squeeze(2),
-        1 - is_below.gather(1, best[node]).squeeze(1).long(),
+        1 - is_below.gather(1, best.index_select(0, node)).squeeze(1).long(),
     )
 
 
 def _descend(nodes: Nodes, rows: GrowingRows, splits: Splits) -> tuple[TreeLevel, GrowingRows]:
-    """The nodes that are split, and the rows in their children; -1 is the node of rows in leaves."""
+    """The nodes that are split, and the rows in their children."""
     split = splits.is_any.nonzero().squeeze(1)
-    parents, left = nodes.take(split), splits.left[split]
+    parents, left = nodes.take(split), splits.left.index_select(0, split)
     number = 2 * (torch.arange(len(split), device=split.device) - torch.searchsorted(parents.tree, parents.tree))
     children = Nodes(
         parents.tree.repeat_interleave(2),
         torch.stack([number, number + 1], dim=1).flatten(),
         torch.stack([left, parents.counts - left], dim=1).flatten(0, 1),
     )
-    first = torch.where(splits.is_any, 2 * splits.is_any.cumsum(0) - 2, -2)[rows.node]
-    node = torch.where(first >= 0, first + splits.goes_right, -1)
-    return TreeLevel(parents, splits.column[split], splits.threshold[split], children), rows._replace(node=node)
+    place, node = rows.place, (2 * splits.is_any.cumsum(0) - 2).index_select(0, rows.node) + splits.goes_right
+    if len(split) < len(nodes.tree):  # the others are leaves
+        kept = splits.is_any.index_select(0, rows.node).nonzero().squeeze(1)
+        place, node = place.index_select(0, kept), node.index_select(0, kept)
+    column, threshold = (part.index_select(0, split) for part in (splits.column, splits.threshold))
+    return TreeLevel(parents, column, threshold, children), rows._replace(place=place, node=node)
 
 
 def _node_ranges(values: Tensor, node: Tensor, n_nodes: int) -> tuple[Tensor, Tensor]:
