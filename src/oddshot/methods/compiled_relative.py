@@ -14,7 +14,7 @@ from oddshot.model.curves import N_KNOTS
 from oddshot.model.description import Describer
 from oddshot.model.relations import N_ROW_FEATURES, N_TASK_FEATURES
 
-MEMORY_NUMBERS = 2**22  # numbers of one chunk in all steps: with fewer rows the cost of calling the steps shows
+MEMORY_NUMBERS = 2**21  # numbers of one chunk in all steps: with fewer rows the cost of calling the steps shows
 
 
 @dataclass(frozen=True)

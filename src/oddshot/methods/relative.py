@@ -222,6 +222,8 @@ def _spaced(n: int, device: torch.device, most: int = MAX_LABELLED) -> Tensor:
 
 def _thinned(support: LabelledRows, most: int = MAX_LABELLED) -> LabelledRows:
     """At most `most` rows of each label."""
+    if max(rows.shape[2] for rows in support) <= most:
+        return support
     normal, anomaly = (rows[:, :, _spaced(rows.shape[2], rows.device, most)] for rows in support)
     return LabelledRows(normal, anomaly)
 

@@ -53,18 +53,23 @@ class ColumnCurves:
 
     @cached_property
     def leave_one_out_offset(self) -> AnomalyOffset:
-        """For each anomaly, of the mean of the others: [R, T, M, N_A]."""
-        return self._offset_of(self.context.other_mean_anomaly)
+        """For each labelled row, of the mean of the anomalies other than itself."""
+        return self.offset_of_others(self.context.n_labelled)
 
     def offset_of_others(self, n_rows: int) -> AnomalyOffset:
         """For each of the first n context rows, of the mean of the anomalies other than itself: [R, T, M, 1 or n]."""
         if self.context.n_anomaly == 0:
             return self.anomaly_offset
         n_normal = n_rows - self.context.n_anomaly
-        parts = self.leave_one_out_offset, self.anomaly_offset
+        parts = self._offset_of_anomalies, self.anomaly_offset
         return AnomalyOffset(
             *(torch.cat([own, shared.expand(-1, -1, -1, n_normal)], dim=-1) for own, shared in zip(*parts, strict=True))
         )
+
+    @cached_property
+    def _offset_of_anomalies(self) -> AnomalyOffset:
+        """For each anomaly, of the mean of the others: [R, T, M, 1 or N_A]."""
+        return self._offset_of(self.context.other_mean_anomaly)
 
     def _offset_of(self, anomaly: Tensor) -> AnomalyOffset:
         excess = self.rank_excess(anomaly)

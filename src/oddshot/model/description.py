@@ -137,7 +137,7 @@ class Describer:
     @cached_property
     def _leave_one_out_weights(self) -> Tensor:
         """Column weights for each labelled row, equal ones and those of each attention head; 0 for padding."""
-        features = self.curves.column_features(self.curves.offset_of_others(self.context.n_labelled))
+        features = self.curves.column_features(self.curves.leave_one_out_offset)
         logits = _all_layers(self.attention, features, self.marks).transpose(1, 2)
         is_padding = (self.context.column_mask == 0)[:, :, None, :, None]
         attention = torch.where(is_padding, MASKED_LOGIT, logits).softmax(3)

@@ -25,7 +25,8 @@ class Forest(NamedTuple):
 
     column, left: [B, K, J], the column that a node compares and its left child; the right child is the next one, and a
     leaf is its own left child. threshold: [B, K, J]; rows above it go to the right; +inf for leaves. share: [B, K, J],
-    the share of anomalies among the rows of a node. depth: of the deepest leaf.
+    the share of anomalies among the rows of a node. depth: of the deepest leaf. is_left_out: [B, K, N], which of its
+    rows, anomalies first, a tree has not seen.
     """
 
     column: Tensor
@@ -33,6 +34,7 @@ class Forest(NamedTuple):
     threshold: Tensor
     share: Tensor
     depth: int
+    is_left_out: Tensor
 
     def shares(self, x: Tensor) -> Tensor:
         """The share of anomalies in the leaf of each row, for every tree. x: [B, n, M] -> [B, n, K]."""
@@ -49,7 +51,7 @@ class Forest(NamedTuple):
 
     def out_of_fold(self, anomaly: Tensor, normal: Tensor) -> Tensor:
         """The mean share of anomalies over the trees that a row was left out of: [B, a, M], [B, n, M] -> [B, a + n]."""
-        is_left_out = left_out_rows(anomaly, normal, self.left.shape[1]).mT
+        is_left_out = self.is_left_out.mT
         shares = self.shares(torch.cat([anomaly, normal], dim=1))
         # Trees that have seen no normal row tell nothing: the only one would look like an anomaly.
         has_no_normal = (self.share[..., 0] == 1).unsqueeze(1)
@@ -122,9 +124,10 @@ def left_out_rows(anomaly: Tensor, normal: Tensor, n_trees: int) -> Tensor:
 def grow_forest(anomaly: Tensor, normal: Tensor) -> Forest:
     """Trees that tell these anomalies [B, a, M] from these normal rows [B, n, M]; the same rows give the same trees."""
     rows = torch.cat([anomaly, normal], dim=1)
-    B, N, M = rows.shape
+    N, M = rows.shape[1:]
     n_trees = min(TREES_PER_ANOMALY * anomaly.shape[1], MAX_TREES)
-    roots, growing = _roots(rows, ~left_out_rows(anomaly, normal, n_trees), anomaly.shape[1])
+    is_left_out = left_out_rows(anomaly, normal, n_trees)
+    roots, growing = _roots(rows, ~is_left_out, anomaly.shape[1])
     nodes, growing = _mixed(roots, growing)
     generator = torch.Generator().manual_seed(0)
     n_tried = max(1, math.isqrt(M))
@@ -140,7 +143,7 @@ def grow_forest(anomaly: Tensor, normal: Tensor) -> Forest:
         level, growing = _descend(nodes, growing, splits)
         nodes, growing = _mixed(level.children, growing)
         levels.append(level)
-    return _join_levels(roots, levels, B)
+    return _join_levels(roots, levels, is_left_out)
 
 
 def _roots(rows: Tensor, is_seen: Tensor, n_anomaly: int) -> tuple[Nodes, GrowingRows]:
@@ -245,7 +248,7 @@ def _purity(counts: Tensor) -> Tensor:
     return counts.square().sum(1) / counts.sum(1).clamp_min(1)
 
 
-def _join_levels(roots: Nodes, levels: Sequence[TreeLevel], n_tasks: int) -> Forest:
+def _join_levels(roots: Nodes, levels: Sequence[TreeLevel], is_left_out: Tensor) -> Forest:
     """All nodes of a tree one after the other, depth by depth; shorter trees are filled up with leaves."""
     starts = [0, 1]  # of the places of each depth
     for level in levels:
@@ -260,5 +263,5 @@ def _join_levels(roots: Nodes, levels: Sequence[TreeLevel], n_tasks: int) -> For
         places = level.nodes.tree, start + level.nodes.number
         column[places], threshold[places] = level.column, level.threshold
         left[places] = below + level.children.number[::2]
-    column, left, threshold, share = (part.unflatten(0, (n_tasks, -1)) for part in (column, left, threshold, share))
-    return Forest(column, left, threshold, share, len(levels))
+    parts = (part.unflatten(0, is_left_out.shape[:2]) for part in (column, left, threshold, share))
+    return Forest(*parts, len(levels), is_left_out)

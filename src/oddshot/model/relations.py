@@ -27,7 +27,7 @@ MIN_FEATURE_SPREAD = 0.05
 N_PAIR_FEATURES, N_ROW_FEATURES, N_TASK_FEATURES = 10, 11, 5  # of a pair of rows, of a row (each twice), of a task
 BEYOND_ALL = 1e18  # a distance of which exp(-d) is 0, and finite, so that gradients are
 MIN_LONG_BACKGROUND = 64  # rows to which distances are computed apart from those to labelled rows
-CHUNK_DISTANCES = 2**17  # computed at a time, so that they stay in the cache
+CHUNK_DISTANCES = 2**19  # computed at a time, so that they stay in the cache
 
 
 def signed_log1p(x: Tensor) -> Tensor:
@@ -227,6 +227,8 @@ class RowView(ABC):
 
     def _where_any(self, values: Tensor, rows: slice) -> Tensor:
         """Values of rows that are related to any of these context rows, 0 for the others: [R, T, N]."""
+        if len(range(*rows.indices(self.context.rows.shape[2]))) > 1:  # a row leaves out itself at most
+            return values
         count = self.count(rows)
         return values if isinstance(count, int) else torch.where(count > 0, values, 0.0)
 
@@ -375,8 +377,15 @@ class LeaveOneOutView(RowView):
     def count(self, rows: slice) -> Tensor:
         """All but the row itself."""
         first, end, _ = rows.indices(self.context.rows.shape[2])
-        place = torch.arange(self.x.shape[-1], device=self.x.device)
-        return end - first - ((place >= first) & (place < end)).to(self.x.dtype)
+        if (first, end) not in self._counts:
+            place = torch.arange(self.x.shape[-1], device=self.x.device)
+            self._counts[first, end] = end - first - ((place >= first) & (place < end)).to(self.x.dtype)
+        return self._counts[first, end]
+
+    @cached_property
+    def _counts(self) -> dict[tuple[int, int], Tensor]:
+        """Those that are known, by the first row and the end."""
+        return {}
 
     def masked(self, values: Tensor, rows: slice, fill: float) -> Tensor:
         """Only the row itself is masked."""
