@@ -10,8 +10,8 @@ import torch
 from oddshot.methods.contract import LabelledRows, minus_smooth_auc
 from oddshot.methods.eigen import EigenConfig
 from oddshot.methods.relative import MAX_LABELLED, Relative, RelativeConfig
+from oddshot.model.background import MAX_ABS_VALUE
 from oddshot.model.curves import N_KNOTS
-from oddshot.model.relations import MAX_ABS_VALUE
 from oddshot.training.meta_training import continued_config
 from tests import references
 from tests.methods.samples import build, loss_of_weights, pick, random_rows

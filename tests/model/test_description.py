@@ -59,7 +59,7 @@ def one_task(n=5, a=2, u=6, M=4, seed=0, dtype=torch.float64):
 def at_once(describe, x):
     """By the table; that it was made shows that it was looked into."""
     out = describe(x.contiguous())
-    assert "tables" in vars(describe)
+    assert "table" in vars(describe)
     return out
 
 
@@ -67,7 +67,7 @@ def directly(describe, x):
     """In pieces too small for the table."""
     fresh = dataclasses.replace(describe)
     out = torch.cat([fresh(part) for part in x.split(N_KNOTS - 1, dim=2)], dim=2)
-    assert "tables" not in vars(fresh)
+    assert "table" not in vars(fresh)
     return out
 
 
@@ -145,7 +145,7 @@ def test_how_rows_lie_in_memory_does_not_matter(many):
 def test_where_gradients_are_wanted_many_rows_have_them():
     describe, x = one_task(), draw(1, 1, 1, 2 * N_KNOTS, 4)
     described = describe(x)
-    assert "tables" not in vars(describe)
+    assert "table" not in vars(describe)
     described[..., COLUMNS].sum().backward()
     for network in (describe.column, describe.attention):
         assert all(parameter.grad.abs().max() > 0 for parameter in network.weights)

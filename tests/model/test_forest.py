@@ -12,6 +12,7 @@ from oddshot.model.forest import (
     MAX_TREES,
     N_FOLDS,
     TREES_PER_ANOMALY,
+    _draw,
     grow_forest,
     left_out_rows,
 )
@@ -152,3 +153,12 @@ def test_it_ranks_as_well_as_scikit_learn(n_normal, n_anomaly, M):
         forest = ExtraTreesClassifier(MAX_TREES, random_state=seed).fit(rows, labels)
         theirs.append(roc_auc_score(truth, forest.predict_proba(x[0].numpy())[:, 1]))
     assert np.mean(ours) > np.mean(theirs) - 0.015
+
+
+@pytest.mark.parametrize(("n_possible", "D"), [(4, 5), (257, 21), (1000, 64)])
+def test_numbers_of_nodes_that_are_not_there_are_passed_over(n_possible, D):
+    drawn, expected = (torch.Generator().manual_seed(3) for _ in range(2))
+    tree, number = torch.tensor([0, 0, 2]), torch.tensor([0, 2, 1])
+    for _ in range(2):  # the second time shows where the first has ended
+        every = torch.rand(3, 3, n_possible, D, generator=expected)
+        assert torch.equal(_draw(drawn, (3, n_possible, D), tree, number), every[:, tree, number])

@@ -120,7 +120,9 @@ class AdaptedTask:
         """Adapt to rows that are encoded already. unlabelled: [u, attributes], or None for none."""
         support = encoding.clip(support)
         unlabelled = None if unlabelled is None else encoding.clip(unlabelled)
-        method, rate = model.method.eval(), _usable_rate(model, false_positive_rate)
+        method, rate = model.method, _usable_rate(model, false_positive_rate)
+        if method.training:
+            method.eval()
         normal, anomaly = (as_tensor(support[labels == label], method.device) for label in (NORMAL, ANOMALY))
         rows = LabelledRows(normal, anomaly)
         others = as_tensor(unlabelled, method.device) if unlabelled is not None and method.uses_unlabelled else None

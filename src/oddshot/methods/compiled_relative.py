@@ -14,7 +14,7 @@ from oddshot.model.curves import N_KNOTS
 from oddshot.model.description import Describer
 from oddshot.model.relations import N_ROW_FEATURES, N_TASK_FEATURES
 
-MEMORY_NUMBERS = 2**22  # numbers of one chunk in all steps: with fewer rows the cost of calling the steps shows
+MEMORY_NUMBERS = 2**21  # numbers of one chunk in all steps: with fewer rows the cost of calling the steps shows
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class CompiledRelative(CompiledScore):
     @cached_property
     def _first_layer(self) -> "FirstLayer":
         """φ's first layer."""
-        layer, (values, _), context = self.network.layers[0], self.describe.tables, self.describe.context
+        layer, values, context = self.network.layers[0], self.describe.table, self.describe.context
         U, C = self._chunks.n_units, self._chunks.n_powers
         sizes = [U, U, U, values.shape[1] - C, C, 2 * N_ROW_FEATURES, N_TASK_FEATURES]
         normal, anomaly, largest, means, roots, features, task = layer.W.split(sizes)

@@ -19,11 +19,11 @@ from oddshot.methods.eigen import Eigen, EigenConfig
 from oddshot.methods.forest import with_forest
 from oddshot.methods.hyperparameters import require_at_least, require_not_negative
 from oddshot.methods.scores import Distance
+from oddshot.model.background import MAX_ABS_VALUE
 from oddshot.model.curves import N_COLUMN_FEATURES, N_VALUE_FEATURES
 from oddshot.model.description import Describer
 from oddshot.model.networks import Network
 from oddshot.model.relations import (
-    MAX_ABS_VALUE,
     N_PAIR_FEATURES,
     N_ROW_FEATURES,
     N_TASK_FEATURES,
@@ -147,10 +147,12 @@ class Relative(Eigen):
 
         That is a forest on the labelled rows, or without anomalies distances to neighbours.
         """
-        score = self.relate(support, unlabelled)
         if self.is_being_trained:
-            return score
-        return with_forest(score, self.config.forest_weight) if support.anomaly.shape[2] > 0 else with_density(score)
+            return self.relate(support, unlabelled)
+        with torch.inference_mode(not torch.is_grad_enabled()):  # hundreds of small operations: each is cheaper so
+            score = self.relate(support, unlabelled)
+            has_anomaly = support.anomaly.shape[2] > 0
+            return with_forest(score, self.config.forest_weight) if has_anomaly else with_density(score)
 
     def relate(self, support: LabelledRows, unlabelled: Tensor | None = None) -> RelativeScore:
         """Describe the support by leave-one-out, and solve Eq. 3 for the described rows."""
@@ -220,6 +222,8 @@ def _spaced(n: int, device: torch.device, most: int = MAX_LABELLED) -> Tensor:
 
 def _thinned(support: LabelledRows, most: int = MAX_LABELLED) -> LabelledRows:
     """At most `most` rows of each label."""
+    if max(rows.shape[2] for rows in support) <= most:
+        return support
     normal, anomaly = (rows[:, :, _spaced(rows.shape[2], rows.device, most)] for rows in support)
     return LabelledRows(normal, anomaly)
 

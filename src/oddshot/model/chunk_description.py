@@ -12,17 +12,16 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from oddshot.model.description import MIN_POWER_MEAN, N_PAIR_ROW_FEATURES, Describer
-from oddshot.model.relations import (
+from oddshot.model.background import (
     MAX_ABS_VALUE,
-    MIN_RATIO_DISTANCE,
     MIN_SQUARE,
     N_NEIGHBOURS,
-    N_ROW_FEATURES,
     ROUNDING_SHARE,
-    TaskContext,
-    signed_log1p,
+    fill_soft_minima,
+    nearest_first,
 )
+from oddshot.model.description import MIN_POWER_MEAN, N_PAIR_ROW_FEATURES, Describer
+from oddshot.model.relations import MIN_RATIO_DISTANCE, N_ROW_FEATURES, TaskContext, signed_log1p
 
 ALONG_ANOMALIES = 6  # the only row feature that may be below 0
 
@@ -204,8 +203,8 @@ class ChunkDescriber:
         if self.has_long_background:
             self._fill_long_background(memory, out[7:])
         else:
-            torch.mean(distance[n_anomaly:], 0, out=out[10]).div_(self.constants.bandwidth)
-            self._fill_background(distance[n_anomaly:], 0, out[7:])
+            background = distance[n_anomaly:]
+            self._fill_background(background, background, 0, out[7:])
         out.log1p_()
         out[ALONG_ANOMALIES].copysign_(along)
 
@@ -214,24 +213,15 @@ class ChunkDescriber:
         task, squared = self.constants, memory.background
         own = memory.squares[1].unsqueeze(1)
         torch.addmm(task.background_lengths - MIN_SQUARE, memory.rows[1].T, task.background, alpha=-2, out=squared)
-        squared.add_(own)
-        least = ROUNDING_SHARE * (own + task.background_lengths.max())
-        if bool((squared.amin(1, keepdim=True) < least).any()):
-            squared.masked_fill_(squared < ROUNDING_SHARE * (own + task.background_lengths), MIN_SQUARE)
-        squared.numpy().partition(N_NEIGHBOURS - 1, axis=1)  # several times as fast as topk
-        distance = squared.sqrt_()
-        torch.mean(distance[:, :N_NEIGHBOURS], 1, out=out[3]).div_(task.bandwidth)
-        self._fill_background(distance, 1, out)
+        distance = nearest_first(squared.add_(own), own, task.background_lengths)
+        self._fill_background(distance, distance[:, :N_NEIGHBOURS], 1, out)
 
-    def _fill_background(self, distance: Tensor, dim: int, out: Tensor) -> None:
-        """The first three of these; the distances, over the background in this dimension, are lost."""
-        nearest = torch.amin(distance, dim, out=out[0]).clamp_max_(MAX_ABS_VALUE).div_(self.constants.bandwidth)
-        closeness = distance.div_(-self.constants.bandwidth).add_(nearest.unsqueeze(dim)).exp_()
-        torch.sum(closeness, dim, out=out[1])
-        torch.sum(closeness.square_().square_(), dim, out=out[2])
-        logs = out[1:3].clamp_min_(MIN_SQUARE).div_(self.context.n_background).log_()
-        logs[1].div_(4)
-        torch.sub(nearest, logs, out=logs)
+    def _fill_background(self, distance: Tensor, nearest: Tensor, dim: int, out: Tensor) -> None:
+        """Of the distances, over the background in this dimension, and of the nearest among them."""
+        bandwidth = self.constants.bandwidth
+        torch.mean(nearest, dim, out=out[3]).div_(bandwidth)
+        torch.amin(nearest, dim, out=out[0]).clamp_max_(MAX_ABS_VALUE).div_(bandwidth)
+        fill_soft_minima(distance, dim, bandwidth, self.context.n_background, out[:3])
 
     def _standardise(self, features: Tensor, out: Tensor) -> None:
         """Features standardised by those of the background, 0 where that is a single row."""

@@ -61,10 +61,15 @@ class ColumnCurves:
         if self.context.n_anomaly == 0:
             return self.anomaly_offset
         n_normal = n_rows - self.context.n_anomaly
-        parts = self._offset_of(self.context.other_mean_anomaly), self.anomaly_offset
+        parts = self._offset_of_anomalies, self.anomaly_offset
         return AnomalyOffset(
             *(torch.cat([own, shared.expand(-1, -1, -1, n_normal)], dim=-1) for own, shared in zip(*parts, strict=True))
         )
+
+    @cached_property
+    def _offset_of_anomalies(self) -> AnomalyOffset:
+        """For each anomaly, of the mean of the others: [R, T, M, 1 or N_A]."""
+        return self._offset_of(self.context.other_mean_anomaly)
 
     def _offset_of(self, anomaly: Tensor) -> AnomalyOffset:
         excess = self.rank_excess(anomaly)

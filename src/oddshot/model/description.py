@@ -42,8 +42,8 @@ class Describer:
     def transposed(self, x: Tensor) -> Tensor:
         """Descriptions of rows, as [R, T, D, N]."""
         view = self.context.query(x)
-        many = x.shape[:2] == (1, 1) and x.shape[2] >= N_KNOTS and not torch.is_grad_enabled()
-        columns = self._looked_up(x) if many else self._pooled(view, self.curves.anomaly_offset, self._weights)
+        many = _are_many(x)
+        columns = self._looked_up(x) if many else self._pooled(view.x, self.curves.anomaly_offset, self._weights)
         task = self.task_features.expand(-1, -1, -1, x.shape[2])
         return torch.cat([*self._pairs(view), columns, view.standardised_row_features(), task], dim=2)
 
@@ -70,10 +70,23 @@ class Describer:
         """Descriptions of the first context rows, each related to all others: [R, T, N, D]."""
         context, n_rows = self.context, view.x.shape[-1]
         others = 1 - context.identity[: context.n_labelled, :n_rows]
-        columns = self._pooled(view, self.curves.offset_of_others(n_rows), weights)
+        columns = self._leave_one_out_columns(view, weights)
         has_anomaly = (others[: context.n_anomaly].sum(0) > 0).to(others.dtype)
         parts = [*self._pairs(view, others), columns, view.standardised_row_features()]
         return torch.cat([*parts, context.task_features(has_anomaly)], dim=2).mT
+
+    def _leave_one_out_columns(self, view: RowView, weights: Tensor) -> Tensor:
+        """What the columns tell of the first context rows: [R, T, D, N]. All but anomalies are like any other row."""
+        n_anomaly, n_rows = self.context.n_anomaly, view.x.shape[-1]
+        others = self.context.rows[:, :, n_anomaly:n_rows]
+        if not _are_many(others):
+            return self._pooled(view.x, self.curves.offset_of_others(n_rows), weights)
+        looked_up = self._looked_up(others)
+        if n_anomaly == 0:
+            return looked_up
+        offset = self.curves.offset_of_others(n_anomaly)
+        own = self._pooled(view.x[..., :n_anomaly], offset, weights[..., :n_anomaly])
+        return torch.cat([own, looked_up], dim=3)
 
     @cached_property
     def curves(self) -> ColumnCurves:
@@ -135,9 +148,9 @@ class Describer:
         """The column network at these knots: [R, T, M, N] -> [R, C, T, M, N]."""
         return _all_layers(self.column, self.curves.value_features(knots, anomaly), self.marks).relu_()
 
-    def _pooled(self, view: RowView, anomaly: AnomalyOffset, weights: Tensor) -> Tensor:
-        """Weighted means over the columns, and a power mean: [R, T, D, N]."""
-        position = self.curves.knot_position(view.x)
+    def _pooled(self, x: Tensor, anomaly: AnomalyOffset, weights: Tensor) -> Tensor:
+        """Weighted means over the columns, and a power mean: [R, T, M, N] -> [R, T, D, N]."""
+        position = self.curves.knot_position(x)
         low = position.detach().floor().clamp_max(N_KNOTS - 2)
         share = (position - low)[:, None]
         if anomaly.deviation.shape[-1] > 1:
@@ -148,7 +161,7 @@ class Describer:
 
     def _looked_up(self, x: Tensor) -> Tensor:
         """The same for many rows of one task, by the table of all knots. x: [1, 1, N, M]."""
-        out = self.look_up(x[0, 0], self.tables[0]).T[None, None]
+        out = self.look_up(x[0, 0], self.table).T[None, None]
         C = self.column.last_weight.shape[-1]
         return torch.cat([out[:, :, :-C], _root(out[:, :, -C:])], dim=2)
 
@@ -172,16 +185,19 @@ class Describer:
         return torch.stack([firsts, firsts + 1]), rows.new_tensor([[-1.0], [0.0]])
 
     @cached_property
-    def tables(self) -> tuple[Tensor, Tensor]:
-        """What each column adds at each knot, and the difference to the next one: [M · N_KNOTS, D] each."""
+    def table(self) -> Tensor:
+        """What each column adds at each knot: [M · N_KNOTS, D]."""
         M, rows = self.context.rows.shape[3], self.context.rows
         knots = torch.arange(N_KNOTS, device=rows.device, dtype=rows.dtype).expand(1, 1, M, -1)
         value = self._curve_values(knots, self.curves.anomaly_offset)[0, :, 0]
         parts = [value * weight for weight in self._weights[0, 0]]
         table = torch.cat([*parts, _power(value) * self._weights[0, 0, 0]])
-        steps = torch.nn.functional.pad(table.diff(dim=-1), (0, 1))
-        values, differences = (part.permute(1, 2, 0).flatten(0, 1).contiguous() for part in (table, steps))
-        return values, differences
+        return table.permute(1, 2, 0).flatten(0, 1).contiguous()
+
+
+def _are_many(x: Tensor) -> bool:
+    """Whether rows, [R, T, N, M], are looked up in a table, as many rows of one task are."""
+    return x.shape[:2] == (1, 1) and x.shape[2] >= N_KNOTS and not torch.is_grad_enabled()
 
 
 def _power(x: Tensor) -> Tensor:

@@ -17,6 +17,7 @@ TREES_PER_ANOMALY, MAX_TREES = 64, 128
 N_FOLDS = 8
 MAX_DEPTH = 20
 MAX_CANDIDATES = 64  # columns from which those that are not constant among the rows of a node are tried
+MAX_DRAWN = 2**12  # random numbers of one tree at one depth that are drawn at once with those of the others
 
 
 class Forest(NamedTuple):
@@ -24,7 +25,8 @@ class Forest(NamedTuple):
 
     column, left: [B, K, J], the column that a node compares and its left child; the right child is the next one, and a
     leaf is its own left child. threshold: [B, K, J]; rows above it go to the right; +inf for leaves. share: [B, K, J],
-    the share of anomalies among the rows of a node. depth: of the deepest leaf.
+    the share of anomalies among the rows of a node. depth: of the deepest leaf. is_left_out: [B, K, N], which of its
+    rows, anomalies first, a tree has not seen.
     """
 
     column: Tensor
@@ -32,6 +34,7 @@ class Forest(NamedTuple):
     threshold: Tensor
     share: Tensor
     depth: int
+    is_left_out: Tensor
 
     def shares(self, x: Tensor) -> Tensor:
         """The share of anomalies in the leaf of each row, for every tree. x: [B, n, M] -> [B, n, K]."""
@@ -48,7 +51,7 @@ class Forest(NamedTuple):
 
     def out_of_fold(self, anomaly: Tensor, normal: Tensor) -> Tensor:
         """The mean share of anomalies over the trees that a row was left out of: [B, a, M], [B, n, M] -> [B, a + n]."""
-        is_left_out = left_out_rows(anomaly, normal, self.left.shape[1]).mT
+        is_left_out = self.is_left_out.mT
         shares = self.shares(torch.cat([anomaly, normal], dim=1))
         # Trees that have seen no normal row tell nothing: the only one would look like an anomaly.
         has_no_normal = (self.share[..., 0] == 1).unsqueeze(1)
@@ -56,25 +59,53 @@ class Forest(NamedTuple):
         return (shares * is_left_out).sum(-1) / is_left_out.sum(-1)
 
 
-class TreeLevel(NamedTuple):
-    """The nodes of one depth of P trees: [P, S] each; see `Forest`. child: the left child's place in the next level,
-    -1 for leaves."""
+class Nodes(NamedTuple):
+    """Nodes of one depth, tree by tree. tree, number: [S], which of the nodes that a tree has at that depth it is.
 
-    column: Tensor
-    child: Tensor
-    threshold: Tensor
-    share: Tensor
+    counts: [S, 2], of normal rows and of anomalies.
+    """
+
+    tree: Tensor
+    number: Tensor
+    counts: Tensor
+
+    def take(self, places: Tensor) -> "Nodes":
+        """Some of them."""
+        return Nodes(*(part.index_select(0, places) for part in self))
 
 
 class GrowingRows(NamedTuple):
-    """Rows of P trees: values [P, N, M], labels [N] with 1 for anomalies, and the node [P, N] that each has reached.
+    """The rows of all tasks: values [R, M] and labels [R], 1 for anomalies.
 
-    The last node, number S of a level with S nodes, is that of rows which take no part any more.
+    place, node: [A] each, of those in nodes of one depth that may be split, once for each tree: which row, which node.
     """
 
     values: Tensor
-    is_anomaly: Tensor
+    labels: Tensor
+    place: Tensor
     node: Tensor
+
+
+class Splits(NamedTuple):
+    """The best split of each node: column and threshold, [S] each. is_any: [S], whether there is one.
+
+    left: [S, 2], counts of the left child. goes_right: [A], 1 for rows above the threshold of their node, else 0.
+    """
+
+    column: Tensor
+    threshold: Tensor
+    is_any: Tensor
+    left: Tensor
+    goes_right: Tensor
+
+
+class TreeLevel(NamedTuple):
+    """The nodes of one depth that are split, how, and their children, of which a left one is followed by the right."""
+
+    nodes: Nodes
+    column: Tensor
+    threshold: Tensor
+    children: Nodes
 
 
 def left_out_rows(anomaly: Tensor, normal: Tensor, n_trees: int) -> Tensor:
@@ -93,109 +124,144 @@ def left_out_rows(anomaly: Tensor, normal: Tensor, n_trees: int) -> Tensor:
 def grow_forest(anomaly: Tensor, normal: Tensor) -> Forest:
     """Trees that tell these anomalies [B, a, M] from these normal rows [B, n, M]; the same rows give the same trees."""
     rows = torch.cat([anomaly, normal], dim=1)
-    B, N, M = rows.shape
+    N, M = rows.shape[1:]
     n_trees = min(TREES_PER_ANOMALY * anomaly.shape[1], MAX_TREES)
     is_left_out = left_out_rows(anomaly, normal, n_trees)
-    is_anomaly = (torch.arange(N, device=rows.device) < anomaly.shape[1]).to(rows.dtype)
-    growing = GrowingRows(rows.repeat_interleave(n_trees, 0), is_anomaly, is_left_out.long().flatten(0, 1))
+    roots, growing = _roots(rows, ~is_left_out, anomaly.shape[1])
+    nodes, growing = _mixed(roots, growing)
     generator = torch.Generator().manual_seed(0)
     n_tried = max(1, math.isqrt(M))
     n_candidates = min(M, max(MAX_CANDIDATES, 4 * n_tried))
     levels: list[TreeLevel] = []
-    n_nodes = 1
-    while n_nodes > 0:
+    while len(nodes.tree) > 0 and len(levels) < MAX_DEPTH:
         # As many numbers whatever the rows are, so that a task has the same trees alone and among others.
-        draws = torch.rand(3, n_trees, min(2 ** len(levels), N), n_candidates, generator=generator)
-        draws = draws[:, :, :n_nodes].to(rows).repeat(1, B, 1, 1)
-        level, node, n_nodes = _split_level(growing, draws, n_tried, is_last=len(levels) == MAX_DEPTH)
+        shape = (n_trees, min(2 ** len(levels), N), n_candidates)
+        draws = _draw(generator, shape, nodes.tree % n_trees, nodes.number).to(rows)
+        splits = _best_splits(growing, nodes.counts, draws, n_tried)
+        if not bool(splits.is_any.any()):
+            break
+        level, growing = _descend(nodes, growing, splits)
+        nodes, growing = _mixed(level.children, growing)
         levels.append(level)
-        growing = growing._replace(node=node)
-    return _join_levels(levels, B)
+    return _join_levels(roots, levels, is_left_out)
 
 
-def _split_level(rows: GrowingRows, draws: Tensor, n_tried: int, is_last: bool) -> tuple[TreeLevel, Tensor, int]:
-    """Split the nodes of one level; returns it, the node of each row in the next level, and how many that has.
+def _roots(rows: Tensor, is_seen: Tensor, n_anomaly: int) -> tuple[Nodes, GrowingRows]:
+    """All trees at their roots. rows: [B, N, M], anomalies first. is_seen: [B, K, N], the rows of each tree."""
+    B, K, N = is_seen.shape
+    labels = (torch.arange(N, device=rows.device) < n_anomaly).long()
+    n_seen_anomaly, n_seen = is_seen[:, :, :n_anomaly].sum(2), is_seen.sum(2)
+    counts = torch.stack([n_seen - n_seen_anomaly, n_seen_anomaly], dim=2).flatten(0, 1).to(rows.dtype)
+    tree = torch.arange(B * K, device=rows.device)
+    node, row = is_seen.flatten(0, 1).nonzero().unbind(1)
+    growing = GrowingRows(rows.flatten(0, 1), labels.repeat(B), row + node // K * N, node)
+    return Nodes(tree, torch.zeros_like(tree), counts), growing
 
-    draws: [3, P, S, D], uniform random numbers. is_last: nothing is split.
+
+def _mixed(nodes: Nodes, rows: GrowingRows) -> tuple[Nodes, GrowingRows]:
+    """The nodes with rows of both labels, which may be split, and their rows."""
+    is_mixed = (nodes.counts > 0).all(1)
+    places = torch.where(is_mixed, is_mixed.cumsum(0) - 1, -1)
+    node = places.index_select(0, rows.node)
+    kept = (node >= 0).nonzero().squeeze(1)
+    rows = rows._replace(place=rows.place.index_select(0, kept), node=node.index_select(0, kept))
+    return nodes.take(is_mixed.nonzero().squeeze(1)), rows
+
+
+def _draw(generator: torch.Generator, shape: tuple[int, int, int], tree: Tensor, number: Tensor) -> Tensor:
+    """Uniform random numbers for S nodes, of the [3, trees, nodes that there may be, D] that come next: [3, S, D]."""
+    tree, number = tree.cpu(), number.cpu()
+    n_nodes, n_possible = int(number.max()) + 1, shape[1]
+    if n_possible * shape[2] <= MAX_DRAWN:
+        return torch.rand(3, *shape, generator=generator)[:, tree, number]
+    kept = torch.empty(3, shape[0], n_nodes, shape[2])
+    for part in kept.flatten(0, 1):  # few of the nodes are there: the numbers of the others are passed over
+        part.uniform_(generator=generator)
+        _skip(generator, (n_possible - n_nodes) * shape[2])
+    return kept[:, tree, number]
+
+
+def _skip(generator: torch.Generator, n: int) -> None:
+    """Pass over n numbers of `uniform_` in float32, which takes 32 random bits for each; a 64-bit integer takes 64."""
+    torch.empty(n // 2, dtype=torch.int64).random_(generator=generator)
+    torch.empty(n % 2).uniform_(generator=generator)
+
+
+def _best_splits(rows: GrowingRows, counts: Tensor, draws: Tensor, n_tried: int) -> Splits:
+    """For each node, of the random splits that are tried the one that lowers the impurity most.
+
+    counts: [S, 2]. draws: [3, S, D], uniform random numbers; of more than D columns D are drawn, with replacement.
     """
-    P, S, _ = draws.shape[1:]
-    size = _node_sums(torch.ones_like(rows.node, dtype=draws.dtype).unsqueeze(-1), rows.node, S)
-    n_anomaly = _node_sums(rows.is_anomaly.expand(P, -1).unsqueeze(-1), rows.node, S)
-    is_mixed = (n_anomaly > 0) & (n_anomaly < size) & (not is_last)
-    column, low, high = _columns_to_try(rows, draws[:2], n_tried)
-    is_usable = (high > low) & is_mixed
-    threshold = torch.where(is_usable, low + draws[2, ..., :n_tried] * (high - low), 0.0)
+    (S, D), M, node = draws.shape[1:], rows.values.shape[1], rows.node
+    values = rows.values.index_select(0, rows.place)
+    candidates = None if D == M else (draws[0] * M).long().clamp_max(M - 1)
+    if candidates is not None:
+        values = values.gather(1, candidates.index_select(0, node))
+    low, high = _node_ranges(values, node, S)
+    tried = torch.where(high > low, draws[1], -1.0).topk(n_tried, dim=1).indices  # those that are not constant first
+    low, high = low.gather(1, tried), high.gather(1, tried)
+    is_usable = high > low
+    threshold = torch.where(is_usable, low + draws[2, :, :n_tried] * (high - low), 0.0)
     threshold = torch.where(threshold >= high, low, threshold)  # by rounding
-    value = rows.values.gather(2, _of_rows(column, rows.node))
-    is_below = (value <= _of_rows(threshold, rows.node)).to(value.dtype)
-    left_size = _node_sums(is_below, rows.node, S)
-    left_anomaly = _node_sums(is_below * rows.is_anomaly[:, None], rows.node, S)
-    purity = _purity(left_anomaly, left_size) + _purity(n_anomaly - left_anomaly, size - left_size)
-    best = torch.where(is_usable, purity, -math.inf).argmax(-1, keepdim=True)
-    is_split = is_usable.any(-1)
-    child = torch.where(is_split, 2 * (is_split.cumsum(1) - 1), -1)
-    n_children = int(2 * is_split.sum(1).max())
-    goes_right = 1 - is_below.gather(2, _of_rows(best, rows.node)).squeeze(-1).long()
-    left = _of_rows(child.unsqueeze(-1), rows.node, padding=-1).squeeze(-1)
-    node = torch.where(left >= 0, left + goes_right, n_children)
-    level = TreeLevel(
-        torch.where(is_split, column.gather(2, best).squeeze(-1), 0),
-        child,
-        torch.where(is_split, threshold.gather(2, best).squeeze(-1), math.inf),
-        (n_anomaly / size.clamp_min(1)).squeeze(-1),
+    is_below = values.gather(1, tried.index_select(0, node)) <= threshold.index_select(0, node)
+    labelled = (2 * node + rows.labels.index_select(0, rows.place)).unsqueeze(1).expand_as(is_below)
+    left = counts.new_zeros(2 * S, n_tried).scatter_add_(0, labelled, is_below.to(counts.dtype)).view(S, 2, n_tried)
+    purity = _purity(left) + _purity(counts.unsqueeze(2) - left)
+    best = torch.where(is_usable, purity, -math.inf).argmax(1, keepdim=True)
+    column = tried if candidates is None else candidates.gather(1, tried)
+    return Splits(
+        column.gather(1, best).squeeze(1),
+        threshold.gather(1, best).squeeze(1),
+        is_usable.any(1),
+        left.gather(2, best.unsqueeze(1).expand(-1, 2, -1)).squeeze(2),
+        1 - is_below.gather(1, best.index_select(0, node)).squeeze(1).long(),
     )
-    return level, node, n_children
 
 
-def _columns_to_try(rows: GrowingRows, draws: Tensor, n_tried: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Random columns for each node, those that are not constant first, and their ranges: [P, S, n_tried] each.
-
-    draws: [2, P, S, D]; of more than D columns D are drawn, with replacement.
-    """
-    S, D, M = *draws.shape[2:], rows.values.shape[2]
-    if D == M:
-        column = torch.arange(M, device=draws.device).expand(draws.shape[1:])
-        low, high = _node_ranges(rows.values, rows.node, S)
-    else:
-        column = (draws[0] * M).long().clamp_max(M - 1)
-        low, high = _node_ranges(rows.values.gather(2, _of_rows(column, rows.node)), rows.node, S)
-    tried = torch.where(high > low, draws[1], -1.0).topk(n_tried, dim=-1).indices
-    return column.gather(2, tried), low.gather(2, tried), high.gather(2, tried)
-
-
-def _of_rows(values: Tensor, node: Tensor, padding: int = 0) -> Tensor:
-    """What the node of each row has: [P, S, D] -> [P, N, D]; `padding` for rows that take no part any more."""
-    padded = torch.nn.functional.pad(values, (0, 0, 0, 1), value=padding)
-    return padded.gather(1, node.unsqueeze(-1).expand(-1, -1, values.shape[2]))
-
-
-def _node_sums(values: Tensor, node: Tensor, n_nodes: int) -> Tensor:
-    """Sums over the rows of each node: [P, N, D] -> [P, S, D]."""
-    sums = values.new_zeros(values.shape[0], n_nodes + 1, values.shape[2])
-    return sums.scatter_add_(1, node.unsqueeze(-1).expand_as(values), values)[:, :-1]
+def _descend(nodes: Nodes, rows: GrowingRows, splits: Splits) -> tuple[TreeLevel, GrowingRows]:
+    """The nodes that are split, and the rows in their children."""
+    split = splits.is_any.nonzero().squeeze(1)
+    parents, left = nodes.take(split), splits.left.index_select(0, split)
+    number = 2 * (torch.arange(len(split), device=split.device) - torch.searchsorted(parents.tree, parents.tree))
+    children = Nodes(
+        parents.tree.repeat_interleave(2),
+        torch.stack([number, number + 1], dim=1).flatten(),
+        torch.stack([left, parents.counts - left], dim=1).flatten(0, 1),
+    )
+    place, node = rows.place, (2 * splits.is_any.cumsum(0) - 2).index_select(0, rows.node) + splits.goes_right
+    if len(split) < len(nodes.tree):  # the others are leaves
+        kept = splits.is_any.index_select(0, rows.node).nonzero().squeeze(1)
+        place, node = place.index_select(0, kept), node.index_select(0, kept)
+    column, threshold = (part.index_select(0, split) for part in (splits.column, splits.threshold))
+    return TreeLevel(parents, column, threshold, children), rows._replace(place=place, node=node)
 
 
 def _node_ranges(values: Tensor, node: Tensor, n_nodes: int) -> tuple[Tensor, Tensor]:
-    """Smallest and largest value of the rows of each node: [P, N, D] -> [P, S, D] each."""
-    index, shape = node.unsqueeze(-1).expand_as(values), (values.shape[0], n_nodes + 1, values.shape[2])
-    low = values.new_full(shape, math.inf).scatter_reduce_(1, index, values, "amin")
-    high = values.new_full(shape, -math.inf).scatter_reduce_(1, index, values, "amax")
-    return low[:, :-1], high[:, :-1]
+    """Smallest and largest value of the rows of each node: [A, D] -> [S, D] each."""
+    index, shape = node.unsqueeze(1).expand_as(values), (n_nodes, values.shape[1])
+    low = values.new_full(shape, math.inf).scatter_reduce_(0, index, values, "amin")
+    return low, values.new_full(shape, -math.inf).scatter_reduce_(0, index, values, "amax")
 
 
-def _purity(n_anomaly: Tensor, size: Tensor) -> Tensor:
-    """Sum of the squared numbers of both labels over the size: high where the Gini impurity is low."""
-    return (n_anomaly.square() + (size - n_anomaly).square()) / size.clamp_min(1)
+def _purity(counts: Tensor) -> Tensor:
+    """Sum of the squared counts of both labels over their sum, [S, 2, D] -> [S, D]: high where the impurity is low."""
+    return counts.square().sum(1) / counts.sum(1).clamp_min(1)
 
 
-def _join_levels(levels: Sequence[TreeLevel], n_tasks: int) -> Forest:
-    """All nodes of a tree one after the other."""
-    lefts, first = [], 0
+def _join_levels(roots: Nodes, levels: Sequence[TreeLevel], is_left_out: Tensor) -> Forest:
+    """All nodes of a tree one after the other, depth by depth; shorter trees are filled up with leaves."""
+    starts = [0, 1]  # of the places of each depth
     for level in levels:
-        n = level.child.shape[1]
-        own = first + torch.arange(n, device=level.child.device)
-        lefts.append(torch.where(level.child >= 0, first + n + level.child, own))
-        first += n
-    parts = ([level.column for level in levels], lefts, *([part[k] for part in levels] for k in (2, 3)))
-    column, left, threshold, share = (torch.cat(part, dim=1).unflatten(0, (n_tasks, -1)) for part in parts)
-    return Forest(column, left, threshold, share, len(levels) - 1)
+        starts.append(starts[-1] + int(level.children.number.max()) + 1)
+    every = torch.arange(starts[-1], device=roots.tree.device)
+    P, J = len(roots.tree), starts[-1]
+    column, left = every.new_zeros(P, J), every.repeat(P, 1)
+    threshold, share = (roots.counts.new_full((P, J), value) for value in (math.inf, 0.0))
+    for nodes, start in zip([roots, *(level.children for level in levels)], starts, strict=False):
+        share[nodes.tree, start + nodes.number] = nodes.counts[:, 1] / nodes.counts.sum(1).clamp_min(1)
+    for level, start, below in zip(levels, starts, starts[1:], strict=False):
+        places = level.nodes.tree, start + level.nodes.number
+        column[places], threshold[places] = level.column, level.threshold
+        left[places] = below + level.children.number[::2]
+    parts = (part.unflatten(0, is_left_out.shape[:2]) for part in (column, left, threshold, share))
+    return Forest(*parts, len(levels), is_left_out)

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from oddshot.model.background import MAX_ABS_VALUE, ROUNDING_SHARE
 from oddshot.model.blending import standardised_log
-from oddshot.model.relations import MAX_ABS_VALUE, ROUNDING_SHARE
 
 MIN_SPREAD = 0.1  # of a compressed column: where all rows known are alike, another value is far from them
 

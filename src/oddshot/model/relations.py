@@ -12,15 +12,22 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-MAX_ABS_VALUE = 1e9  # larger values are clipped, so that their squares stay finite in float32
-MIN_SQUARE = 1e-6  # added to mean squares before their root, whose gradient stays finite at 0
-ROUNDING_SHARE = 1e-6  # a squared distance below this share of the squares it was computed from is rounding error
+from oddshot.model.background import (
+    MAX_ABS_VALUE,
+    MIN_SQUARE,
+    N_NEIGHBOURS,
+    ROUNDING_SHARE,
+    fill_soft_minima,
+    nearest_first,
+)
+
 MIN_BANDWIDTH = 1e-3
 MIN_RATIO_DISTANCE = 1e-3  # added to the distance to the nearest anomaly before it divides another distance
 MIN_FEATURE_SPREAD = 0.05
 N_PAIR_FEATURES, N_ROW_FEATURES, N_TASK_FEATURES = 10, 11, 5  # of a pair of rows, of a row (each twice), of a task
 BEYOND_ALL = 1e18  # a distance of which exp(-d) is 0, and finite, so that gradients are
-N_NEIGHBOURS = 10  # background rows whose mean distance is a feature
+MIN_LONG_BACKGROUND = 64  # rows to which distances are computed apart from those to labelled rows
+CHUNK_DISTANCES = 2**19  # computed at a time, so that they stay in the cache
 
 
 def signed_log1p(x: Tensor) -> Tensor:
@@ -117,7 +124,14 @@ class TaskContext:
     @cached_property
     def leave_one_out(self) -> "LeaveOneOutView":
         """All rows of the tasks, each related to the others."""
-        return LeaveOneOutView(self, self.rows.mT.contiguous())
+        view = LongLeaveOneOutView if self._is_long else LeaveOneOutView
+        return view(self, self.rows.mT.contiguous())
+
+    @property
+    def _is_long(self) -> bool:
+        """Whether it is one task with so many background rows that distances to them are computed in place."""
+        is_one = self.rows.shape[:2] == (1, 1) and self.n_background >= MIN_LONG_BACKGROUND
+        return is_one and not (torch.is_grad_enabled() or self.rows.is_cuda or self.has_single_columns)
 
     @cached_property
     def support_leave_one_out(self) -> "LeaveOneOutView":
@@ -213,6 +227,8 @@ class RowView(ABC):
 
     def _where_any(self, values: Tensor, rows: slice) -> Tensor:
         """Values of rows that are related to any of these context rows, 0 for the others: [R, T, N]."""
+        if len(range(*rows.indices(self.context.rows.shape[2]))) > 1:  # a row leaves out itself at most
+            return values
         count = self.count(rows)
         return values if isinstance(count, int) else torch.where(count > 0, values, 0.0)
 
@@ -228,16 +244,21 @@ class RowView(ABC):
         from_origin, from_center = ((square / self.context.n_columns + MIN_SQUARE).sqrt() for square in squares)
         return from_origin, from_center
 
+    @property
+    def related(self) -> slice:
+        """The context rows of `products` and `squared_distances`, the labelled ones among them: all of them."""
+        return slice(None)
+
     @cached_property
     def products(self) -> tuple[Tensor, Tensor]:
         """Mean products: with labelled rows from the origin, [R, T, K, N]; with all from the centre, [R, T, L, N]."""
         support, others = self.context.scaled_rows
-        return support @ self.x, others @ self.centered
+        return support @ self.x, others[:, :, self.related] @ self.centered
 
     @cached_property
     def squared_distances(self) -> Tensor:
         """Mean squared differences from all context rows: [R, T, L, N]."""
-        squares = self.lengths[1].square().unsqueeze(2) + self.context.squared_lengths
+        squares = self.lengths[1].square().unsqueeze(2) + self.context.squared_lengths[:, :, self.related]
         distances = torch.add(squares - MIN_SQUARE, self.products[1], alpha=-2)
         # Equal rows have a distance of MIN_SQUARE, not what rounding leaves of the difference of large numbers.
         distances = torch.where(distances < ROUNDING_SHARE * squares, MIN_SQUARE, distances)
@@ -356,8 +377,15 @@ class LeaveOneOutView(RowView):
     def count(self, rows: slice) -> Tensor:
         """All but the row itself."""
         first, end, _ = rows.indices(self.context.rows.shape[2])
-        place = torch.arange(self.x.shape[-1], device=self.x.device)
-        return end - first - ((place >= first) & (place < end)).to(self.x.dtype)
+        if (first, end) not in self._counts:
+            place = torch.arange(self.x.shape[-1], device=self.x.device)
+            self._counts[first, end] = end - first - ((place >= first) & (place < end)).to(self.x.dtype)
+        return self._counts[first, end]
+
+    @cached_property
+    def _counts(self) -> dict[tuple[int, int], Tensor]:
+        """Those that are known, by the first row and the end."""
+        return {}
 
     def masked(self, values: Tensor, rows: slice, fill: float) -> Tensor:
         """Only the row itself is masked."""
@@ -376,6 +404,49 @@ class LeaveOneOutView(RowView):
             return shared
         own = (context.other_anomaly_direction * self.centered[..., :n_anomaly]).sum(2)
         return torch.cat([own, shared[..., n_anomaly:]], dim=-1)
+
+
+@dataclass(frozen=True, eq=False)
+class LongLeaveOneOutView(LeaveOneOutView):
+    """All rows of one task with a long background, without gradients; see `TaskContext`."""
+
+    @property
+    def related(self) -> slice:
+        """The labelled rows: distances to the background are computed apart."""
+        return slice(0, self.context.n_labelled)
+
+    @cached_property
+    def _chunks(self) -> list[Tensor]:
+        """Distances to the background, some rows at a time, [n, B]: the nearest first, infinite to the row itself."""
+        context, chunks = self.context, []
+        background = context.scaled_rows[1][0, 0, context.n_anomaly :].T.contiguous()
+        squares = context.squared_lengths[0, 0]
+        others, step = squares[context.n_anomaly :, 0], max(CHUNK_DISTANCES // context.n_background, 1)
+        for start in range(0, len(squares), step):
+            rows, own = self.centered[0, 0, :, start : start + step].T, squares[start : start + step]
+            squared = torch.addmm(others - MIN_SQUARE, rows, background, alpha=-2).add_(own)
+            squared.diagonal(start - context.n_anomaly).fill_(math.inf)
+            chunks.append(nearest_first(squared, own, others))
+        return chunks
+
+    @cached_property
+    def nearest_background(self) -> Tensor:
+        """Distance to the nearest background row: [1, 1, N]."""
+        nearest = torch.cat([distance[:, :N_NEIGHBOURS].amin(1) for distance in self._chunks])
+        return nearest.clamp_max_(MAX_ABS_VALUE)[None, None]
+
+    def _background_distances(self) -> list[Tensor]:
+        """The same, in the place of the distances."""
+        bandwidth, count = float(self.context.bandwidth), self.count(slice(self.context.n_anomaly, None))
+        out = count.new_empty(4, len(count))
+        torch.div(self.nearest_background[0, 0], bandwidth, out=out[0])
+        start = 0
+        for distance in self._chunks:
+            own = slice(start, start := start + len(distance))
+            torch.mean(distance[:, :N_NEIGHBOURS], 1, out=out[3, own]).div_(bandwidth)
+            fill_soft_minima(distance, 1, bandwidth, count[own], out[:3, own])
+        del self.__dict__["_chunks"]
+        return list(out[:, None, None])
 
 
 def _at_least_one(count: Tensor | int) -> Tensor | int:

@@ -6,16 +6,10 @@ import numpy as np
 from torch import Tensor
 
 from oddshot.adapted.onnx_export.graph import INT64, Graph
+from oddshot.model.background import MAX_ABS_VALUE, MIN_SQUARE, N_NEIGHBOURS, ROUNDING_SHARE
 from oddshot.model.curves import MAX_POSITION, N_KNOTS
 from oddshot.model.description import MIN_POWER_MEAN, N_PAIR_ROW_FEATURES, Describer
-from oddshot.model.relations import (
-    MAX_ABS_VALUE,
-    MIN_RATIO_DISTANCE,
-    MIN_SQUARE,
-    N_NEIGHBOURS,
-    ROUNDING_SHARE,
-    TaskContext,
-)
+from oddshot.model.relations import MIN_RATIO_DISTANCE, TaskContext
 
 N_LENGTHS = 2  # the last features of a pair, which depend on the row alone
 
@@ -104,7 +98,7 @@ def _add_pairs(graph: Graph, relations: _Relations, describe: Describer, zero: s
 
 
 def _add_columns(graph: Graph, x: str, describe: Describer) -> str:
-    """Weighted means over the columns and a power mean, from the tables of all knots: [n, D]."""
+    """Weighted means over the columns and a power mean, from the table of all knots: [n, D]."""
     scale, shift = (_row(part) for part in describe.curves.knot_scaling)
     along = graph.signed_log1p(graph.add("Add", graph.add("Mul", x, scale), shift))
     middle, factor = (N_KNOTS - 1) / 2, (N_KNOTS - 1) / (2 * MAX_POSITION)
@@ -112,7 +106,8 @@ def _add_columns(graph: Graph, x: str, describe: Describer) -> str:
     position = graph.add("Clip", position, np.float32(0), np.float32(N_KNOTS - 1))
     low = graph.add("Min", graph.add("Floor", position), np.float32(N_KNOTS - 2))
     share = graph.add("Unsqueeze", graph.add("Sub", position, low), np.array([2]))
-    values, steps = describe.tables
+    values = describe.table
+    steps = values.roll(-1, 0) - values  # to the next knot; that of a column's last one is never looked up
     starts = N_KNOTS * np.arange(len(values) // N_KNOTS)[None]
     place = graph.add("Add", graph.cast(low, INT64), starts)
     between = graph.add("Mul", graph.add("Gather", steps, place, axis=0), share)

@@ -16,10 +16,10 @@ from oddshot.methods.compiled import (
     CompiledScore,
 )
 from oddshot.methods.compiled_relative import CompiledRelative
+from oddshot.model.background import MAX_ABS_VALUE, ROUNDING_SHARE
 from oddshot.model.blending import MIN_DISTANCE
 from oddshot.model.compiled_forest import CompiledLevel
 from oddshot.model.neighbours import NeighbourDistance, NeighbourScore
-from oddshot.model.relations import MAX_ABS_VALUE, ROUNDING_SHARE
 
 
 def add_score(graph: Graph, score: CompiledScore, rows: str) -> str:
