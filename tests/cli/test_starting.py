@@ -1,11 +1,14 @@
-"""A terminal shows that something happens before torch is imported."""
+"""What happens while torch is imported: a terminal shows it, and no garbage is collected."""
 
+import gc
 import os
 import pty
 import subprocess
 import sys
 
 import pytest
+
+from oddshot.cli.starting import starting
 
 COMMANDS = {
     "train": ["train", "nowhere.csv", "--label=fault", "--out=model.safetensors"],
@@ -45,3 +48,17 @@ def test_a_quiet_command_and_a_log_have_no_such_line(tmp_path):
     assert "starting …" not in on_terminal(tmp_path, *COMMANDS["score"], "--quiet")
     command = [sys.executable, "-m", "oddshot", *COMMANDS["score"]]
     assert "starting …" not in subprocess.run(command, cwd=tmp_path, capture_output=True, text=True).stderr
+
+
+@pytest.mark.parametrize("is_enabled", [True, False])
+def test_imports_are_not_searched_for_garbage_and_collecting_goes_on_as_before(is_enabled):
+    (gc.enable if is_enabled else gc.disable)()
+    try:
+        with starting():
+            kept = [{}]
+            assert gc.isenabled() is False
+        assert gc.isenabled() is is_enabled
+        assert not any(one is kept for one in gc.get_objects())  # frozen: no collection looks at it
+    finally:
+        gc.unfreeze()
+        gc.enable()

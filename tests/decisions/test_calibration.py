@@ -6,6 +6,7 @@ from functools import cache
 import numpy as np
 import pytest
 import scipy.optimize
+import scipy.special
 import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -24,6 +25,7 @@ from oddshot.decisions.calibration import (
     fit_log_odds,
     fit_quantile,
     learn_calibration,
+    logistic,
     raw_features,
 )
 from oddshot.decisions.evidence import Evidence, support_kind
@@ -276,6 +278,13 @@ def test_log_odds_are_two_straight_lines_and_logarithmic_beyond_five(v, log_odds
     found = decision().probability(np.array([0.5 * math.sinh(v), 0.0]))
     assert found.shape == (2,)
     assert math.log(found[0] / (1 - found[0])) == pytest.approx(log_odds, rel=1e-6)
+
+
+def test_probabilities_of_log_odds_are_those_of_scipy_and_never_overflow():
+    log_odds = np.concatenate([[-1000.0, 0.0, 1000.0], np.linspace(-40, 40, 1001)])
+    with np.errstate(all="raise", under="ignore"):
+        p = logistic(log_odds)
+    np.testing.assert_allclose(p, scipy.special.expit(log_odds), rtol=1e-15, atol=0)
 
 
 def test_a_fixed_threshold_knows_nothing_else():

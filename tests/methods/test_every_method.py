@@ -87,6 +87,12 @@ def test_scores_are_float64_and_not_all_equal(name):
 
 
 @torch.no_grad()
+def test_tasks_are_represented_alone_as_in_their_scores(name):
+    support, _ = easy_episodes()
+    with torch.no_grad():
+        assert torch.equal(trained(name).represent_tasks(support), trained(name).adapt(support).representation)
+
+
 def test_order_of_the_support_does_not_matter(name):
     method, support, query = build(name), random_rows(3), random_rows(4).joined()
     shuffled = LabelledRows(support.normal.flip(2), support.anomaly.flip(2))

@@ -15,7 +15,6 @@ import numpy as np
 import pyarrow as pa
 import torch
 from numpy.typing import NDArray
-from scipy.special import expit
 from torch import Tensor
 
 from oddshot.adapted.chunks import as_tensor, score_in_chunks
@@ -30,7 +29,7 @@ from oddshot.data.tables.conversion import take_rows
 from oddshot.data.tables.label_copies import warn_of_label_copies
 from oddshot.data.tables.skipped_cells import SkippedCells
 from oddshot.data.task import ANOMALY, NORMAL, UNLABELLED
-from oddshot.decisions.calibration import Decision, FixedThreshold, check_rate
+from oddshot.decisions.calibration import Decision, FixedThreshold, check_rate, logistic
 from oddshot.decisions.evidence import gather_evidence
 from oddshot.decisions.familiarity import WARNING_SHARE, FamiliarityResult
 from oddshot.errors import InputError
@@ -277,7 +276,7 @@ class AdaptedTask:
         p = self.decision.probability(scores)
         if p is None:  # as certain as a score is far from the threshold, relative to the other scores
             beyond = scores - self.threshold
-            p = expit(beyond / (float(np.median(np.abs(beyond))) or 1.0))
+            p = logistic(beyond / (float(np.median(np.abs(beyond))) or 1.0))
         return suggest_rows(rows, p, self.support, n)
 
 

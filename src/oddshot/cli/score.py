@@ -24,7 +24,7 @@ from oddshot.cli.options import (
     write_json,
 )
 from oddshot.cli.standard_output import STANDARD_OUTPUT, frees_standard_output, output_path, say, say_written
-from oddshot.cli.starting import starting_line
+from oddshot.cli.starting import starting
 
 if TYPE_CHECKING:
     from oddshot.scoring.distributed import RayScoring
@@ -81,7 +81,7 @@ def score(
       oddshot score --support labelled.csv --label fault new.csv --out scores.csv --keep id,time
       zcat new.csv.gz | oddshot score --support labelled.csv --label fault - --out - | sort -t, -k3 -g -r | head
     """
-    with starting_line(enabled=not quiet):
+    with starting(show=not quiet):
         from oddshot.adapted.task import AdaptedTask, find_encoding
         from oddshot.data.tables import find_files, read_support
         from oddshot.data.tables.labels import swapped_labels_notice

@@ -1,5 +1,6 @@
-"""A sign of life on a terminal while torch is imported, which takes seconds."""
+"""The start of a command that needs torch, whose import takes more than a second."""
 
+import gc
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,8 +9,17 @@ _CLEAR_LINE = "\r\x1b[K"
 
 
 @contextmanager
-def starting_line(*, enabled: bool = True) -> Iterator[None]:
-    """Show a line on stderr, where it is a terminal, until the block ends."""
+def starting(*, show: bool = True) -> Iterator[None]:
+    """Import in this block what the command needs; a terminal shows a line on stderr until it ends.
+
+    Modules stay to the end of the process. To look for garbage among them is a tenth of the time of the import.
+    """
+    with _starting_line(enabled=show), _without_collecting_garbage():
+        yield
+
+
+@contextmanager
+def _starting_line(*, enabled: bool) -> Iterator[None]:
     if not (enabled and sys.stderr.isatty()):
         yield
         return
@@ -20,3 +30,16 @@ def starting_line(*, enabled: bool = True) -> Iterator[None]:
     finally:
         sys.stderr.write(_CLEAR_LINE)
         sys.stderr.flush()
+
+
+@contextmanager
+def _without_collecting_garbage() -> Iterator[None]:
+    """What the block leaves is not looked through later either."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        if was_enabled:
+            gc.enable()

@@ -24,7 +24,7 @@ from oddshot.cli.options import (
     write_json,
 )
 from oddshot.cli.standard_output import STANDARD_OUTPUT, frees_standard_output, say
-from oddshot.cli.starting import starting_line
+from oddshot.cli.starting import starting
 from oddshot.errors import InputError
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def train(
 
     On several GPUs or machines: torchrun --nproc-per-node 4 -m oddshot train ... gives the same model.
     """
-    with starting_line(enabled=not quiet):
+    with starting(show=not quiet):
         from oddshot.data.episodes.sampling import EpisodeSizes
         from oddshot.data.files import atomic_path
         from oddshot.data.tables import find_files, read_tasks

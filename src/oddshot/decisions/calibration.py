@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
-from scipy.special import expit, ndtr, ndtri
 
 from oddshot.decisions.evidence import Evidence
 from oddshot.decisions.held_out import HeldOutScores
@@ -81,13 +81,15 @@ class CalibratedDecision(Decision):
 
     def threshold(self, rate: float | None = None) -> float:
         """The score above which this share of normal rows lies, by default DEFAULT_RATE."""
-        v = np.interp(ndtri(DEFAULT_RATE if rate is None else rate), ndtri(RATES), self.thresholds)
+        quantile = _normal_quantiles([DEFAULT_RATE if rate is None else rate])[0]
+        v = np.interp(quantile, _normal_quantiles(RATES), self.thresholds)
         return float(self.scale * np.sinh(np.clip(v, -MAX_SCALED_SCORE, MAX_SCALED_SCORE)))
 
     def rate(self, threshold: float) -> float:
         """The inverse of `threshold`, within RATES."""
         v = np.arcsinh(threshold / self.scale)
-        return float(ndtr(np.interp(v, self.thresholds[::-1], ndtri(RATES)[::-1])))
+        quantile = float(np.interp(v, self.thresholds[::-1], _normal_quantiles(RATES)[::-1]))
+        return math.erfc(-quantile / math.sqrt(2)) / 2
 
     def probability(self, scores: FloatArray) -> FloatArray:
         """[n] -> [n]."""
@@ -96,8 +98,7 @@ class CalibratedDecision(Decision):
         log_odds = constant + below * np.minimum(e, 0) + above * np.maximum(e, 0)
         linear = np.clip(log_odds, -MAX_LINEAR_LOG_ODDS, MAX_LINEAR_LOG_ODDS)
         beyond = np.sign(log_odds) * np.log1p(np.maximum(np.abs(log_odds) - MAX_LINEAR_LOG_ODDS, 0))
-        p: FloatArray = expit(linear + beyond)
-        return p
+        return logistic(linear + beyond)
 
 
 @dataclass(frozen=True)
@@ -167,6 +168,19 @@ class Calibration:
         if not isinstance(data, dict) or not all(isinstance(case, dict) for case in data.values()):
             raise TypeError(f"calibration is {str(data)[:40]!r}")
         return cls({str(name): _parse_case(case) for name, case in data.items()})
+
+
+def logistic(log_odds: FloatArray) -> FloatArray:
+    """The probabilities of these log-odds, however large: [n] -> [n]."""
+    e = np.exp(-np.abs(log_odds))
+    p: FloatArray = np.where(log_odds >= 0, 1.0, e) / (1.0 + e)
+    return p
+
+
+def _normal_quantiles(rates: Sequence[float]) -> FloatArray:
+    """Of the standard normal distribution: [n]."""
+    quantiles: FloatArray = torch.special.ndtri(torch.tensor(rates, dtype=torch.float64)).numpy()
+    return quantiles
 
 
 def check_rate(rate: object) -> float | None:
@@ -240,7 +254,8 @@ def fit_quantile(F: FloatArray, v: FloatArray, level: float, penalty: float = 1e
     F[:, 0] is 1. The loss is smoothed over a hundredth of the spread of v, and the constant then set so that
     the share of v above F c is what it should be. Coefficients are held back by a penalty in units of the spreads.
     """
-    from scipy.optimize import minimize  # here: it takes long to import, and scoring does without
+    from scipy.optimize import minimize  # here: SciPy takes long to import, and scoring does without
+    from scipy.special import expit
 
     spread = F.std(0)
     used = np.flatnonzero(spread > 1e-9)
@@ -270,6 +285,7 @@ def fit_log_odds(F: FloatArray, e: FloatArray, y: FloatArray, penalty: float = 1
     F[:, 0] is 1. The slopes on e are at least MIN_SLOPE.
     """
     from scipy.optimize import minimize
+    from scipy.special import expit
 
     X = np.column_stack([F, np.minimum(e, 0), np.maximum(e, 0)])
     spread = np.where(X.std(0) > 1e-9, X.std(0), 1.0)

@@ -7,7 +7,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from oddshot.methods.contract import LabelledRows, Score
+from oddshot.methods.contract import LabelledRows, Method, Score
 
 MAX_SCORED_ROWS = 200  # of each kind: normal, anomalous, unlabelled
 
@@ -33,6 +33,14 @@ class Evidence:
     def support_kind(self) -> str:
         """Which kind of support it is; each kind has a calibration of its own."""
         return support_kind(self.anomaly.shape[1], self.n_unlabelled)
+
+
+@dataclass(frozen=True)
+class Representations:
+    """Of T adapted tasks with supports of one kind: representation [T, H], all the evidence that familiarity needs."""
+
+    support_kind: str
+    representation: FloatArray
 
 
 def support_kind(n_anomaly: int, n_unlabelled: int) -> str:
@@ -61,6 +69,14 @@ def gather_evidence(score: Score, support: LabelledRows, unlabelled: Tensor | No
         representation=_to_numpy(score.representation),
         n_unlabelled=n_unlabelled,
     )
+
+
+@torch.no_grad()
+def gather_representations(method: Method, support: LabelledRows, unlabelled: Tensor | None = None) -> Representations:
+    """Of these supports, with these unlabelled rows [1, T, U, M]; method: of one replica."""
+    n_unlabelled = 0 if unlabelled is None else unlabelled.shape[2]
+    r = _to_numpy(method.represent_tasks(support, unlabelled))
+    return Representations(support_kind(support.anomaly.shape[2], n_unlabelled), r)
 
 
 def _spaced(n: int, max_rows: int) -> Tensor:

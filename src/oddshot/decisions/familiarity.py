@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from oddshot.decisions.evidence import Evidence
+from oddshot.decisions.evidence import Evidence, Representations
 
 WARNING_SHARE = 0.001  # a warning where fewer than this share of held-out tasks lie as far from the training tasks
 SHARES = tuple(k / 10 for k in range(1, 10))  # quantiles of the held-out distances that are stored
@@ -75,7 +75,9 @@ class Familiarity:
         return cls({str(name): _parse_case(case) for name, case in data.items()})
 
 
-def learn_familiarity(training: Sequence[Evidence], held_out: Sequence[Evidence]) -> Familiarity | None:
+def learn_familiarity(
+    training: Sequence[Evidence | Representations], held_out: Sequence[Evidence | Representations]
+) -> Familiarity | None:
     """From supports of training tasks and of held-out ones; None where the method has no representation of a task."""
     cases = {}
     for kind in dict.fromkeys(one.support_kind for one in held_out):
@@ -128,7 +130,7 @@ def _tail(distance: FloatArray) -> tuple[FloatArray, float]:
     return quantiles, max(float(np.maximum(beyond, 0).sum() / max((beyond >= 0).sum(), 1)), 1e-3)
 
 
-def _representations(evidence: Sequence[Evidence], kind: str) -> FloatArray | None:
+def _representations(evidence: Sequence[Evidence | Representations], kind: str) -> FloatArray | None:
     found = [one.representation for one in evidence if one.support_kind == kind and one.representation.shape[1] > 0]
     return np.concatenate(found) if found else None
 

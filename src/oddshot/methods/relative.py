@@ -154,6 +154,10 @@ class Relative(Eigen):
             has_anomaly = support.anomaly.shape[2] > 0
             return with_forest(score, self.config.forest_weight) if has_anomaly else with_density(score)
 
+    def represent_tasks(self, support: LabelledRows, unlabelled: Tensor | None = None) -> Tensor:
+        """r does not depend on what the score is blended with."""
+        return self.relate(support, unlabelled).representation
+
     def relate(self, support: LabelledRows, unlabelled: Tensor | None = None) -> RelativeScore:
         """Describe the support by leave-one-out, and solve Eq. 3 for the described rows."""
         self.check_support(support)

@@ -1,14 +1,16 @@
 """Episodes of held-out tasks with supports of many sizes, from which calibration and familiarity are learned."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from oddshot.data.episodes.sampling import EpisodeSizes, TaskSet
 from oddshot.decisions.calibration import Calibration, learn_calibration
-from oddshot.decisions.evidence import Evidence
+from oddshot.decisions.evidence import Representations, gather_representations
 from oddshot.decisions.familiarity import Familiarity, learn_familiarity, with_distances_of
 from oddshot.decisions.held_out import HeldOutScores, score_held_out
 from oddshot.methods.contract import LabelledRows, Method, SupportError
@@ -34,14 +36,21 @@ class HeldOutSizes(NamedTuple):
     query_anomaly: int
 
 
+class HeldOutEpisode(NamedTuple):
+    """Episodes of T tasks. unlabelled: [1, T, U, M] or None."""
+
+    support: LabelledRows
+    query: LabelledRows
+    unlabelled: Tensor | None
+
+
 def learn_decisions(
     method: Method, training: TaskSet, held_out: TaskSet, sizes: EpisodeSizes, device: torch.device, seed: int
 ) -> tuple[Calibration, Familiarity | None]:
     """Learn the calibration on held-out tasks, and familiarity from the representations of training tasks."""
-    held_out_scores = draw_held_out(method, [held_out], sizes, device, seed)
-    known = _training_evidence(method, training, sizes, device, seed)
-    familiarity = learn_familiarity(known, [scores.evidence for scores in held_out_scores])
-    return learn_calibration(held_out_scores), familiarity
+    scores = draw_held_out(method, [held_out], sizes, device, seed)
+    known = _training_representations(method, training, sizes, device, seed)
+    return learn_calibration(scores), learn_familiarity(known, [one.evidence for one in scores])
 
 
 def learn_fold_decisions(
@@ -61,24 +70,30 @@ def learn_fold_decisions(
     for k, (method, training, held_out) in enumerate(folds):
         drawn = draw_held_out(method, [held_out], sizes, device, seed + k, -(-MIN_EPISODES // len(folds)))
         familiarity = learn_familiarity(
-            _training_evidence(method, training, sizes, device, seed), [one.evidence for one in drawn]
+            _training_representations(method, training, sizes, device, seed), [one.evidence for one in drawn]
         )
         familiarities += [] if familiarity is None else [familiarity]
         scores += drawn
-    known = _training_evidence(*final, sizes, device, seed)
+    known = _training_representations(*final, sizes, device, seed)
     familiarity = learn_familiarity(known, known)
     if familiarity is not None:
         familiarity = with_distances_of(familiarity, familiarities)
     return learn_calibration(scores), familiarity
 
 
-def _training_evidence(
+@torch.no_grad()
+def _training_representations(
     method: Method, training: TaskSet, sizes: EpisodeSizes, device: torch.device, seed: int
-) -> list[Evidence]:
-    """Supports of some training tasks."""
+) -> list[Representations]:
+    """Of supports of some training tasks; none where there is nothing learned to be familiar with."""
+    out: list[Representations] = []
+    if not method.is_learned:
+        return out
     sample = training.subset(np.random.default_rng([seed, 3]).permutation(len(training))[:MAX_TRAINING_TASKS])
-    drawn = draw_held_out(method, [sample], sizes, device, seed + 1, min_episodes=1)
-    return [scores.evidence for scores in drawn]
+    for episodes in _episodes_of_every_size(method, [sample], sizes, device, seed + 1, min_episodes=1):
+        with suppress(SupportError):
+            out += [gather_representations(method, one.support, one.unlabelled) for one in episodes]
+    return out
 
 
 @torch.no_grad()
@@ -96,18 +111,29 @@ def draw_held_out(
     method refuses are left out. If the method uses unlabelled rows, and the tasks have enough rows, some episodes have
     unlabelled rows.
     """
+    out: list[HeldOutScores] = []
+    for episodes in _episodes_of_every_size(method, task_sets, sizes, device, seed, min_episodes):
+        with suppress(SupportError):  # the method needs a larger support than this
+            out += [score_held_out(method, *one) for one in episodes]
+    return out
+
+
+def _episodes_of_every_size(
+    method: Method,
+    task_sets: Sequence[TaskSet],
+    sizes: EpisodeSizes,
+    device: torch.device,
+    seed: int,
+    min_episodes: int,
+) -> Iterator[Iterator[HeldOutEpisode]]:
+    """Batches of episodes, for every size of support."""
     method.eval()
     is_learned = method.is_learned  # other methods may be slow to adapt: few episodes of one size suffice
     rng = np.random.default_rng([seed, 2])
     n_episodes = -(-(min_episodes if is_learned else min_episodes // 4) // len(task_sets))
-    out: list[HeldOutScores] = []
     for tasks in task_sets:
         for size in support_sizes(tasks, sizes, method.uses_unlabelled, several=is_learned):
-            try:
-                out += _draw_and_score(method, tasks, size, device, rng, n_episodes)
-            except SupportError:  # the method needs a larger support than this
-                continue
-    return out
+            yield _draw(tasks, size, device, rng, n_episodes)
 
 
 def support_sizes(
@@ -133,21 +159,18 @@ def support_sizes(
                 yield HeldOutSizes(normal, anomaly, unlabelled, unlabelled_anomaly, query_normal, query_anomaly)
 
 
-def _draw_and_score(
-    method: Method, tasks: TaskSet, size: HeldOutSizes, device: torch.device, rng: np.random.Generator, n_episodes: int
-) -> list[HeldOutScores]:
-    """At least n_episodes episodes of one size, scored in batches of tasks."""
+def _draw(
+    tasks: TaskSet, size: HeldOutSizes, device: torch.device, rng: np.random.Generator, n_episodes: int
+) -> Iterator[HeldOutEpisode]:
+    """At least n_episodes episodes of one size, in batches of tasks."""
     # The unlabelled rows are drawn as the last rows of the query.
     episode_sizes = EpisodeSizes(
         size.normal, size.anomaly, size.query_normal + size.unlabelled, size.query_anomaly + size.unlabelled_anomaly
     )
     episodes = Episodes([tasks], episode_sizes, "resampled", device)
     indices = np.tile(np.arange(len(tasks)), -(-n_episodes // len(tasks)))
-    out = []
     for first in range(0, len(indices), MAX_TASKS_PER_BATCH):
         support, drawn = episodes.draw([indices[first : first + MAX_TASKS_PER_BATCH]], [rng])
         query = LabelledRows(drawn.normal[:, :, : size.query_normal], drawn.anomaly[:, :, : size.query_anomaly])
         rest = LabelledRows(drawn.normal[:, :, size.query_normal :], drawn.anomaly[:, :, size.query_anomaly :])
-        unlabelled = rest.joined() if size.unlabelled > 0 else None
-        out.append(score_held_out(method, support, query, unlabelled))
-    return out
+        yield HeldOutEpisode(support, query, rest.joined() if size.unlabelled > 0 else None)

@@ -14,8 +14,8 @@ from oddshot.training.cuda_graphs import CudaGraphFunction
 def evaluate(method: Method, support: LabelledRows, query: LabelledRows) -> tuple[Tensor, Tensor]:
     """AUC of the queries of every task, [R, T] each: ties counted as errors (Eq. 8), and as one half."""
     method.eval()
-    score = method.adapt(support)
-    normal, anomaly = score(query.normal), score(query.anomaly)
+    n_normal, scores = query.normal.shape[2], method.adapt(support)(query.joined())
+    normal, anomaly = scores[..., :n_normal], scores[..., n_normal:]
     return exact_auc(normal, anomaly, ties=0.0), exact_auc(normal, anomaly)
 
 
