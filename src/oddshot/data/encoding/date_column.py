@@ -102,7 +102,9 @@ class DateColumn(ColumnEncoder):
         """Return weekday and month, each as sine and cosine: [n] days since 1970 -> [n, 2 or 4]."""
         first, last = days.min(), days.max()
         if last - first < len(days) - 1:  # look each day up: to find its month takes longer
-            return self._calendar(np.arange(first, last + 1)).take((days - first).astype(np.intp), axis=0)
+            every_day = self._calendar(np.arange(first, last + 1))
+            found: AttributeArray = every_day.take((days - first).astype(np.intp), axis=0)
+            return found
         seconds, parts = days * _SECONDS_PER_DAY, []
         if self.weekday:
             parts.append(_WEEKDAY_SIN_COS.take(weekday(seconds).astype(np.intp), axis=0))

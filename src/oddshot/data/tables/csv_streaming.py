@@ -22,10 +22,8 @@ def stream_csv(path: Path, chunk_rows: int, kinds: Mapping[str, str]) -> Iterato
     """Yield tables of chunk_rows rows, the last one shorter; columns have the types of their kinds, else text."""
     dialect = detect_dialect(path)
     parser = _TableParser(dialect, kinds)
-    if dialect.splits_at_lines:
-        tables = parse_blocks(path, dialect, parser.parse_block)
-    else:
-        tables = parser.parse_unsplit(path)
+    is_split = dialect.splits_at_lines
+    tables = parse_blocks(path, dialect, parser.parse_block) if is_split else parser.parse_unsplit(path)
     try:
         yield from _rechunk(_with_parsed_text(tables, dialect, kinds, str(path)), chunk_rows)
     except pa.ArrowInvalid as error:
@@ -83,7 +81,7 @@ def _with_parsed_text(
 ) -> Iterator[Any]:
     """Parse the columns of numbers and booleans that are still text."""
     notation = Notation(",", ".") if dialect.decimal == "," else PLAIN
-    parsers = {
+    parsers: dict[str, tuple[parsing.Parser, str]] = {
         "number": (partial(parse_written_numbers, notation=notation), "a number"),
         "boolean": (parsing.parse_booleans, "true or false"),
     }
