@@ -140,7 +140,8 @@ def train(
                 tasks = usable_tasks(read_tasks(paths, label=label, task=task, anomaly_value=anomaly_value), sizes)
             counts = _counts(tasks)
             tell("{tasks} tasks, {rows:,} rows: {anomalies:,} anomalies, {unlabelled:,} unlabelled".format(**counts))
-            encoding = fit_encoding(tasks, choice)
+            with working_bar("finding out what the columns hold", enabled=progress is True):
+                encoding = fit_encoding(tasks, choice)
             tell(*encoding.describe())
             started = time.perf_counter()
             with catch_interrupt(COMMAND_MESSAGE, enabled=ranks.size == 1) as stop:

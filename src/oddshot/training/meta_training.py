@@ -28,7 +28,7 @@ from oddshot.training.choosing import choose_model, compared_fleet
 from oddshot.training.held_out import learn_decisions
 from oddshot.training.interruption import check_resumable, interruption_facts, resumed_config
 from oddshot.training.interrupts import until_interrupted
-from oddshot.training.progress import ProgressMode, training_bar, until_stopped
+from oddshot.training.progress import ProgressMode, training_bar, until_stopped, working_bar
 from oddshot.training.ranks import Ranks
 from oddshot.training.thresholds import find_threshold
 from oddshot.universal.shipped import find_model
@@ -186,7 +186,8 @@ def _choose(
     held_out = [] if validation is None else usable_tasks(validation, sizes, "validation tasks", stacklevel=5)
     encoding = encoding or fit_encoding(tasks)
     everything = [*tasks, *held_out]
-    fleet = compared_fleet(everything, encoding, _task_set(everything, encoding), sizes, len(held_out), run.seed)
+    with working_bar("choosing the tasks to hold out", enabled=run.progress):
+        fleet = compared_fleet(everything, encoding, _task_set(everything, encoding), sizes, len(held_out), run.seed)
     return choose_model(fleet, run)
 
 
