@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from oddshot import load_model
-from oddshot.cli.interrupts import MESSAGE, catch_interrupt
 from oddshot.training import candidates
+from oddshot.training.interrupts import COMMAND_MESSAGE, catch_interrupt
 from tests.cli.test_train_score_info import COMMAND, EPISODES, folder, oddshot, refusal, train  # noqa: F401  (fixtures)
 
 AUTO = ("train", "fleet/*.csv", "--label", "fault", "--out", "out.safetensors", *EPISODES)
@@ -22,7 +22,7 @@ def interrupted(command, n_times=1, number=signal.SIGINT):
     assert ": epoch 1 of at most" in process.stderr.readline()
     process.send_signal(number)
     if n_times == 2:
-        while process.stderr.readline() != MESSAGE.decode():
+        while process.stderr.readline() != f"{COMMAND_MESSAGE}\n":
             pass
         process.send_signal(signal.SIGINT)
     out, errors = process.communicate(timeout=120)
@@ -34,7 +34,7 @@ def test_ctrl_c_keeps_the_best_model_and_resume_goes_on(folder, oddshot, refusal
     code, out, errors = interrupted(train())
     assert code == 130
     assert errors == [
-        MESSAGE.decode().strip(),
+        COMMAND_MESSAGE,
         "interrupted: out.safetensors is the best model so far; the same command with --resume goes on",
     ]
     assert "written: out.safetensors" in out
@@ -56,7 +56,7 @@ def test_ctrl_c_keeps_the_best_model_and_resume_goes_on(folder, oddshot, refusal
 def test_sigterm_is_like_ctrl_c(folder):  # noqa: F811
     code, out, errors = interrupted(train(), number=signal.SIGTERM)
     assert code == 130
-    assert errors[0] == MESSAGE.decode().strip()
+    assert errors[0] == COMMAND_MESSAGE
     assert "written: out.safetensors" in out
 
 
@@ -100,13 +100,13 @@ def test_candidates_that_were_not_compared_are_compared_later(folder, oddshot, m
 
 def test_the_second_signal_ends_the_block_and_the_handler_is_restored():
     handler = signal.getsignal(signal.SIGINT)
-    with catch_interrupt() as stop:
+    with catch_interrupt(COMMAND_MESSAGE) as stop:
         assert not stop()
         os.kill(os.getpid(), signal.SIGINT)
         assert stop()
         with pytest.raises(KeyboardInterrupt):
             os.kill(os.getpid(), signal.SIGINT)
     assert signal.getsignal(signal.SIGINT) is handler
-    with catch_interrupt(enabled=False) as stop:
+    with catch_interrupt(COMMAND_MESSAGE, enabled=False) as stop:
         assert stop is None
         assert signal.getsignal(signal.SIGINT) is handler

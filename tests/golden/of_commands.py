@@ -154,7 +154,7 @@ _UNSTEADY["code_version"] = "VERSION"
 _NORMALISED = (
     (re.compile(r"about [^)]*"), "about TIME"),
     (re.compile(r"\b\d+(\.\d+)? s\b"), "TIME"),
-    (re.compile(r"^.* gone, at most .* left\n", re.MULTILINE), ""),  # progress, which quick machines do not print
+    (re.compile(r"^.* gone, .* left\n", re.MULTILINE), ""),  # progress, which quick machines do not print
 )
 
 

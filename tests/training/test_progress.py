@@ -2,6 +2,7 @@ import io
 import re
 from itertools import pairwise
 
+import numpy as np
 import pytest
 from rich.console import Console
 from rich.text import Text
@@ -47,7 +48,7 @@ def test_the_bar_shows_auc_loss_and_time_left_also_below_a_long_title(stderr, wi
     assert "━━━━━" in bar
     *_, after = stream.getvalue().rpartition("━")
     assert "epoch 2 of at most 9" in after
-    assert re.search(r"left [^ ]*\d:\d\d:\d\d", after)
+    assert re.search(r"\d:\d\d:\d\d left", after)
 
 
 def test_lines_of_a_bar_are_no_wider_than_the_terminal(stderr):
@@ -57,7 +58,9 @@ def test_lines_of_a_bar_are_no_wider_than_the_terminal(stderr):
     assert max(map(len, lines)) == 80
     assert any(line.endswith("…") for line in lines)
     (bar, *_) = [line for line in lines if "epoch 2 of" in line]
-    assert re.fullmatch(r"━+[╸╺]?━+ epoch 2 of at most 100000 0:00:00 left \d:\d\d:\d\d", bar.strip())
+    assert re.fullmatch(
+        r"━+[╸╺]?━+ epoch 2 of at most 100000 0:00:00 (\d:\d\d:\d\d to )?\d:\d\d:\d\d left", bar.strip()
+    )
 
 
 def test_there_is_silence_without_a_terminal_and_on_request(stderr, monkeypatch):
@@ -82,7 +85,7 @@ def test_without_a_terminal_there_is_a_line_every_ten_seconds_and_fewer_later(st
     lines = stream.getvalue().splitlines()
     assert lines[0] == (
         "training eigen: epoch 10 of at most 400, AUC 0.700 (best 0.750), loss -0.500, 0:00:10 gone, "
-        "at most 0:06:30 left"
+        "0:00:50 to 0:06:30 left"
     )
     epochs = [int(line.split()[3]) for line in lines]
     assert epochs[:10] == list(range(10, 101, 10))
@@ -98,7 +101,26 @@ def test_the_time_of_a_second_training_is_its_own(stderr, clock):
             clock[0] = float(seconds)
             on_epoch(EpochProgress(epoch, -0.5, 0.7, 0.75, 0))
     (line,) = stream.getvalue().splitlines()
-    assert line.endswith("0:00:12 gone, at most 0:00:18 left")
+    assert line.endswith("0:00:12 gone, 0:00:18 left")
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_time_left_holds_the_end_whatever_the_course_of_the_auc(seed):
+    """Early stopping ends at some epoch; the range must hold it from the first epoch on, and be narrow at the end."""
+    rng = np.random.default_rng(seed)
+    config = TrainingConfig(epochs=120, patience=10)
+    aucs = 1 - np.exp(-np.arange(1, 121) / rng.uniform(2, 60)) + rng.uniform(0, 0.2) * rng.normal(size=120)
+    states, best = [], 0
+    for epoch in range(1, 121):
+        best = epoch if epoch == 1 or aucs[epoch - 1] > aucs[best - 1] else best
+        states.append(EpochProgress(epoch, 0.0, aucs[epoch - 1], aucs[best - 1], epoch - best))
+        if epoch - best >= 10:
+            break
+    end = 3.0 * states[-1].epoch
+    for state in states:
+        least, most = progress.time_left(state, config, 3.0 * state.epoch)
+        assert least <= end - 3.0 * state.epoch + 1e-9 <= most + 2e-9
+    assert least == 0
 
 
 def test_a_line_for_every_epoch_on_request(stderr):

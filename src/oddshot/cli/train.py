@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from oddshot.cli.interrupts import catch_interrupt
 from oddshot.cli.options import (
     AnomalyValue,
     Columns,
@@ -117,6 +116,7 @@ def train(
         from oddshot.training import TrainingConfig
         from oddshot.training.candidates import AUTO
         from oddshot.training.interruption import is_interrupted
+        from oddshot.training.interrupts import COMMAND_MESSAGE, catch_interrupt
         from oddshot.training.meta_training import fit_encoding, meta_train, refuse_settings_of_methods, usable_tasks
         from oddshot.training.progress import working_bar
         from oddshot.universal.names import model_file
@@ -140,10 +140,11 @@ def train(
                 tasks = usable_tasks(read_tasks(paths, label=label, task=task, anomaly_value=anomaly_value), sizes)
             counts = _counts(tasks)
             tell("{tasks} tasks, {rows:,} rows: {anomalies:,} anomalies, {unlabelled:,} unlabelled".format(**counts))
-            encoding = fit_encoding(tasks, choice)
+            with working_bar("finding out what the columns hold", enabled=progress is True):
+                encoding = fit_encoding(tasks, choice)
             tell(*encoding.describe())
             started = time.perf_counter()
-            with catch_interrupt(enabled=ranks.size == 1) as stop:
+            with catch_interrupt(COMMAND_MESSAGE, enabled=ranks.size == 1) as stop:
                 model = meta_train(
                     tasks, method=method, start=start_model, members=members, seed=seed, device=device, sizes=sizes,
                     encoding=encoding, training=config, progress=progress, ranks=ranks, stop=stop, resume=resumed,

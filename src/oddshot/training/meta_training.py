@@ -16,7 +16,7 @@ from oddshot.data.tables.label_copies import warn_of_label_copies
 from oddshot.data.task import ANOMALY, NORMAL, Task
 from oddshot.errors import InputError, require_type, require_whole_number
 from oddshot.methods import find_method
-from oddshot.methods.contract import Method
+from oddshot.methods.contract import LabelledRows, Method
 from oddshot.methods.ensemble import Ensemble, split_replicas, typical_scores
 from oddshot.methods.relative import RelativeConfig
 from oddshot.model.device import resolve_device
@@ -28,7 +28,8 @@ from oddshot.training.candidates import AUTO, CandidateTraining
 from oddshot.training.choosing import choose_model, compared_fleet
 from oddshot.training.held_out import learn_decisions
 from oddshot.training.interruption import check_resumable, interruption_facts, resumed_config
-from oddshot.training.progress import ProgressMode, training_bar, until_stopped
+from oddshot.training.interrupts import until_interrupted
+from oddshot.training.progress import ProgressMode, training_bar, until_stopped, working_bar
 from oddshot.training.ranks import Ranks
 from oddshot.training.thresholds import find_threshold
 from oddshot.universal.shipped import find_model
@@ -89,10 +90,13 @@ def meta_train(
         Processes that all call this function with the same arguments and share the work, from `torchrun_ranks`.
     stop : callable, optional
         Called after every epoch and every candidate. Once it returns True, training ends, and the best model so far is
-        returned, with `"interrupted": True` in its `training`. Not available with several processes.
+        returned, with `"interrupted": True` in its `training`. Not available with several processes. Without it, Ctrl-C
+        does the same, with a warning, and a second Ctrl-C raises KeyboardInterrupt; so does the first one outside of
+        the main thread, with several processes, and in a program that handles Ctrl-C itself.
     resume : Model, optional
-        A model whose training was ended by `stop`. With the same tasks, sizes, seed and method, training continues from
-        its weights; with "auto", finished candidates keep their figures, and the others are trained from the start.
+        A model whose training was ended by `stop` or Ctrl-C. With the same tasks, sizes, seed and method, training
+        continues from its weights; with "auto", finished candidates keep their figures, and the others are trained from
+        the start.
     **hyperparameters
         Fields of the method's configuration, such as `units` or `dropout`. They need the name of a method.
 
@@ -127,40 +131,41 @@ def meta_train(
     tasks, seed = check_tasks(tasks), check_seed(seed)
     validation = None if validation is None else check_tasks(validation, "validation")
     sizes, training, torch_device = sizes or EpisodeSizes(), training or TrainingConfig(), resolve_device(device)
-    if method == AUTO and start is None:
-        refuse_settings_of_methods(members, hyperparameters)
-        run = CandidateTraining(torch_device, seed, training, progress, ranks, stop, resume)
-        return _choose(tasks, validation, encoding, sizes, run)
-    start_model = None if start is None else find_model(start, name="start")
-    method_type = find_method(method if start_model is None or method != AUTO else start_model.method.name)
-    if resume is not None:
-        config, start_model = resumed_config(resume, method_type.name, members, hyperparameters), resume
-    else:
-        config = _make_config(method_type, hyperparameters, start_model)
-    tasks = usable_tasks(tasks, sizes)
-    held_out = usable_tasks(validation, sizes, "validation tasks") if validation is not None else None
-    encoding = encoding or fit_encoding(tasks)
-    encoded = _task_set(tasks, encoding)
-    if resume is not None:
-        check_resumable(resume, encoded, sizes, seed)
-    train_tasks, valid_tasks = _split(encoded, seed) if held_out is None else (encoded, _task_set(held_out, encoding))
-    learned = _make_replicas(method_type, encoding.n_attributes, config, members)
-    data = TrainingData([train_tasks] * members, [valid_tasks] * members, sizes)
-    with training_bar(training, enabled=progress) as on_epoch:
-        history = train(
-            learned, data, [seed + k for k in range(members)], config=training, device=torch_device,
-            on_epoch=until_stopped(on_epoch, stop), ranks=ranks,
-            start=None if start_model is None else start_model.method,
-        )  # fmt: skip
-    interrupted = interruption_facts(encoded) if stop is not None and stop() else {}
-    streams = [np.random.SeedSequence([seed, 1])]
-    support_and_query = validation_episodes([valid_tasks], sizes, "resampled", torch_device, streams)
-    if members > 1:
-        parts = split_replicas(learned, lambda: method_type(encoding.n_attributes, config))
-        learned = Ensemble(parts, typical_scores(parts, *support_and_query))
-    threshold = find_threshold(learned, *support_and_query)
-    decisions = learn_decisions(learned, train_tasks, valid_tasks, sizes, torch_device, seed)
-    return Model(learned, encoding, threshold, _training_facts(history, data, seed) | interrupted, *decisions)
+    with until_interrupted(stop, ranks) as stop:
+        if method == AUTO and start is None:
+            refuse_settings_of_methods(members, hyperparameters)
+            run = CandidateTraining(torch_device, seed, training, progress, ranks, stop, resume)
+            return _choose(tasks, validation, encoding, sizes, run)
+        start_model = None if start is None else find_model(start, name="start")
+        method_type = find_method(method if start_model is None or method != AUTO else start_model.method.name)
+        if resume is not None:
+            config, start_model = resumed_config(resume, method_type.name, members, hyperparameters), resume
+        else:
+            config = _make_config(method_type, hyperparameters, start_model)
+        tasks = usable_tasks(tasks, sizes)
+        held_out = usable_tasks(validation, sizes, "validation tasks") if validation is not None else None
+        encoding = encoding or fit_encoding(tasks)
+        encoded = _task_set(tasks, encoding)
+        if resume is not None:
+            check_resumable(resume, encoded, sizes, seed)
+        train_tasks, valid_tasks = (
+            _split(encoded, seed) if held_out is None else (encoded, _task_set(held_out, encoding))
+        )
+        learned = _make_replicas(method_type, encoding.n_attributes, config, members)
+        data = TrainingData([train_tasks] * members, [valid_tasks] * members, sizes)
+        with training_bar(training, enabled=progress) as on_epoch:
+            history = train(
+                learned, data, [seed + k for k in range(members)], config=training, device=torch_device,
+                on_epoch=until_stopped(on_epoch, stop), ranks=ranks,
+                start=None if start_model is None else start_model.method,
+            )  # fmt: skip
+        interrupted = interruption_facts(encoded) if stop is not None and stop() else {}
+        streams = [np.random.SeedSequence([seed, 1])]
+        support_and_query = validation_episodes([valid_tasks], sizes, "resampled", torch_device, streams)
+        learned = _as_members(learned, support_and_query)
+        threshold = find_threshold(learned, *support_and_query)
+        decisions = learn_decisions(learned, train_tasks, valid_tasks, sizes, torch_device, seed)
+        return Model(learned, encoding, threshold, _training_facts(history, data, seed) | interrupted, *decisions)
 
 
 def refuse_settings_of_methods(members: int, hyperparameters: dict[str, Any]) -> None:
@@ -182,7 +187,8 @@ def _choose(
     held_out = [] if validation is None else usable_tasks(validation, sizes, "validation tasks", stacklevel=5)
     encoding = encoding or fit_encoding(tasks)
     everything = [*tasks, *held_out]
-    fleet = compared_fleet(everything, encoding, _task_set(everything, encoding), sizes, len(held_out), run.seed)
+    with working_bar("choosing the tasks to hold out", enabled=run.progress):
+        fleet = compared_fleet(everything, encoding, _task_set(everything, encoding), sizes, len(held_out), run.seed)
     return choose_model(fleet, run)
 
 
@@ -249,6 +255,14 @@ def _make_replicas(method: type[Method], n_attributes: int, config: Any, members
             f"method {method.name!r} learns nothing from other tasks: all {members} members would be alike"
         )
     return replicas
+
+
+def _as_members(replicas: Method, episodes: tuple[LabelledRows, LabelledRows]) -> Method:
+    """The replicas as members of an ensemble, a single one as it is. episodes: support and query of held-out tasks."""
+    if replicas.replicas == 1:
+        return replicas
+    parts = split_replicas(replicas, lambda: type(replicas)(replicas.n_attributes, replicas.config))
+    return Ensemble(parts, typical_scores(parts, *episodes))
 
 
 def _training_facts(history: History, data: TrainingData, seed: int) -> dict[str, Any]:

@@ -14,7 +14,6 @@ from rich.progress import (
     SpinnerColumn,
     TextColumn,
     TimeElapsedColumn,
-    TimeRemainingColumn,
 )
 from rich.text import Text
 
@@ -24,24 +23,23 @@ from oddshot.training.algorithm import EpochProgress, TrainingConfig
 ProgressMode = bool | Literal["epochs"]  # whether to show it; "epochs": a line for every epoch in place of a bar
 
 MIN_LOG_SECONDS, MIN_LOG_SHARE = 10.0, 0.1
-BAR_WIDTH = 24  # with the numbers of epochs and the times, the line is shorter than 80 columns
+BAR_WIDTH = 16  # with the numbers of epochs and the times, the line is shorter than 80 columns
 
 
 @contextmanager
 def training_bar(
     config: TrainingConfig, *, enabled: ProgressMode = True, title: str = "training"
 ) -> Iterator[Callable[[EpochProgress], None]]:
-    """Yields a function to call after each epoch; it shows loss, validation AUC and the longest remaining time."""
+    """Yields a function to call after each epoch; it shows loss, validation AUC and the remaining time."""
     columns = (
         BarColumn(BAR_WIDTH),
         TextColumn("epoch {task.completed:.0f} of at most {task.total:.0f}"),
         TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
+        TextColumn("{task.fields[left]}"),
     )
     bar, log = _progress_bar(*columns, enabled=enabled is True), LogLines(enabled)
     with bar:
-        line, last_epoch = bar.add_task(title, total=config.epochs), 0
+        line, last_epoch = bar.add_task(title, total=config.epochs, left=""), 0
 
         def on_epoch(state: EpochProgress) -> None:
             nonlocal log, last_epoch
@@ -50,8 +48,10 @@ def training_bar(
                 log = LogLines(enabled)
             last_epoch = state.epoch
             figures = f"AUC {state.valid_auc:.3f} (best {state.best_auc:.3f}), loss {state.loss:.3f}"
-            bar.update(line, completed=state.epoch, description=f"{title}: {figures}")
-            log.offer(lambda seconds: _describe_epoch(title, state, config.epochs, figures, seconds))
+            left = _describe_left(*time_left(state, config, log.seconds))
+            bar.update(line, completed=state.epoch, description=f"{title}: {figures}", left=left)
+            epoch = f"epoch {state.epoch} of at most {config.epochs}"
+            log.offer(lambda seconds: f"{title}: {epoch}, {figures}, {_format(seconds)} gone, {left}")
 
         yield on_epoch
 
@@ -109,9 +109,14 @@ class LogLines:
         self._started = monotonic()
         self._last = 0.0
 
+    @property
+    def seconds(self) -> float:
+        """Since the beginning."""
+        return monotonic() - self._started
+
     def offer(self, make_line: Callable[[float], str]) -> None:
         """Print a line if one is due. make_line: takes the seconds since the beginning."""
-        seconds = monotonic() - self._started
+        seconds = self.seconds
         due = self._last + max(MIN_LOG_SECONDS, MIN_LOG_SHARE * self._last)
         if self._enabled and (self._all or seconds >= due):
             self._last = seconds
@@ -134,10 +139,19 @@ def _progress_bar(*columns: ProgressColumn, enabled: bool) -> Progress:
     return TitledProgress(*columns, console=console, disable=hidden, transient=True)
 
 
-def _describe_epoch(title: str, state: EpochProgress, n_epochs: int, figures: str, seconds: float) -> str:
-    left = seconds / state.epoch * (n_epochs - state.epoch)
-    epoch = f"epoch {state.epoch} of at most {n_epochs}"
-    return f"{title}: {epoch}, {figures}, {_format(seconds)} gone, at most {_format(left)} left"
+def time_left(state: EpochProgress, config: TrainingConfig, seconds: float) -> tuple[float, float]:
+    """Seconds until training ends, at least and at most, with epochs as fast as those of the `seconds` so far.
+
+    It ends when patience is spent. When that is cannot be told earlier: every better epoch puts it off.
+    """
+    most = config.epochs - state.epoch
+    least = min(max(config.patience - state.epochs_since_best, 0), most)
+    return least * seconds / state.epoch, most * seconds / state.epoch
+
+
+def _describe_left(least: float, most: float) -> str:
+    first, last = _format(least), _format(most)
+    return f"{last} left" if first == last else f"{first} to {last} left"
 
 
 def _format(seconds: float) -> str:
