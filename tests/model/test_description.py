@@ -8,6 +8,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from oddshot.model import relations
 from oddshot.model.curves import N_KNOTS
 from oddshot.model.description import Describer
 from oddshot.model.networks import Network
@@ -287,3 +288,19 @@ def test_context_rows_are_described_as_by_loops_that_leave_out_the_row_itself(n,
     for (r, t), k in itertools.product(TASKS, range(a + n + u)):
         task = loops(describe.context, r, t)
         assert_near(ours[r, t, k], task.description(of_references(describe, r), task.rows[k], k))
+
+
+@pytest.mark.parametrize("chunk", [1, 1000, 2**19])
+@pytest.mark.parametrize("a", [0, 1, 3])
+def test_many_context_rows_are_described_as_where_gradients_are_wanted(a, chunk, monkeypatch):
+    """In place, some rows at a time and by the table; two of the rows are equal."""
+    monkeypatch.setattr(relations, "CHUNK_DISTANCES", chunk)
+    describe = one_task(a=a, u=70)
+    describe.context.unlabelled[:, :, 1] = describe.context.unlabelled[:, :, 0]
+    fresh = dataclasses.replace(describe, context=dataclasses.replace(describe.context))
+    with torch.no_grad():
+        found = describe.describe_context()
+    assert "table" in vars(describe)
+    assert isinstance(describe.context.leave_one_out, relations.LongLeaveOneOutView)
+    torch.testing.assert_close(found, fresh.describe_context())
+    assert "table" not in vars(fresh)
