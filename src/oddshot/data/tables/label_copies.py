@@ -44,8 +44,12 @@ def warn_of_label_copies(
     for X, labels in tables:
         X = X if isinstance(X, np.ndarray | pa.Table) or not columns else as_table(X)
         for most in (_N_PROBED_ROWS, len(labels)):
-            rows = tuple(np.flatnonzero(labels == label)[:most] for label in (NORMAL, ANOMALY))
-            columns = {name: j for name, j in columns.items() if _repeats_labels(X, name, j, *rows, name == label_name)}
+            normal, anomaly = (np.flatnonzero(labels == label)[:most] for label in (NORMAL, ANOMALY))
+            columns = {
+                name: j
+                for name, j in columns.items()
+                if _repeats_labels(X, name, j, normal, anomaly, name == label_name)
+            }
         for name, j in columns.items():
             others = _values(X, name, j, np.flatnonzero(labels == UNLABELLED), len(labels))
             values_of_unlabelled[name] |= others or set()
