@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 
 from oddshot import FewShotDetector, Task
@@ -42,6 +43,21 @@ def test_columns_called_like_a_label(name):
     assert notices(frame(**{name: ["ok"] * 5 + ["broken"]}), SIX)
     assert notices(frame(**{name: [0, 1, 0, 0, 0, 1]}), SIX) == []  # says something else
     assert notices(frame(**{name: [0, None, 0, 0, 0, 1]}), SIX) == []
+
+
+def test_columns_of_any_type():
+    days = pa.array([2**62] * 5 + [2**62 + 1], pa.timestamp("ns", "Asia/Tokyo"))
+    waits = pa.array([1] * 5 + [2**62], pa.duration("ns"))
+    far = pa.array([2**50] * 5 + [0], pa.timestamp("s"))
+    table = pa.table({**{name: frame()[name] for name in "abc"}, "label": waits, "target": days, "y": far})
+    (notice,) = notices(table, SIX)
+    assert "'label'" in notice
+
+
+def test_without_an_anomaly_a_constant_column_is_no_label():
+    table = frame(**{"class": ["car"] * 6})
+    assert notices(table, [0] * 6) == []
+    assert notices(table, pd.Series([0] * 6, name="class"))
 
 
 @pytest.mark.parametrize("name", ["door_open", "class_id", "fault_code", "7"])

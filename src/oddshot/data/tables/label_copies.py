@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from oddshot.data.label_values import ANOMALY, NORMAL, UNLABELLED
+from oddshot.data.tables.categories import canonical_text
 from oddshot.data.tables.column_names import format_names
 from oddshot.data.tables.conversion import as_table
 from oddshot.data.tables.labels import label_text
-from oddshot.data.tables.parsing import MISSING_VALUES
 
 _WORDS_OF_LABELS = frozenset(
     (
@@ -47,17 +48,19 @@ def warn_of_label_copies(
             columns = {
                 name: j
                 for name, j in columns.items()
-                if _repeats_labels(_cells(X, name, j, normal), _cells(X, name, j, anomaly), name == label_name)
+                if _repeats_labels(X, name, j, normal, anomaly, name == label_name)
             }
         for name, j in columns.items():
-            values_of_unlabelled[name] |= _texts(_cells(X, name, j, np.flatnonzero(labels == UNLABELLED)))
+            others = _values(X, name, j, np.flatnonzero(labels == UNLABELLED), len(labels))
+            values_of_unlabelled[name] |= others or set()
+    has_anomalies = any((labels == ANOMALY).any() for _, labels in tables)
     are_many = sum(map(_log_choices, tables)) >= _LOG_OF_CHANCE
     found = [
         name
         for name in columns
         if are_many
         or name == label_name
-        or _is_called_like_a_label(name)
+        or (has_anomalies and _is_called_like_a_label(name))
         or values_of_unlabelled[name] in ({""}, {"-1"})
     ]
     if found:
@@ -70,29 +73,32 @@ def warn_of_label_copies(
         )
 
 
-def _repeats_labels(normal: list[Any], anomaly: list[Any], is_label_name: bool) -> bool:
-    """Whether the cells of the rows labelled normal have one value, and those of the anomalies another.
+def _repeats_labels(
+    X: Any,
+    name: str,
+    position: int,
+    normal_rows: NDArray[np.int64],
+    anomaly_rows: NDArray[np.int64],
+    is_label_name: bool,
+) -> bool:
+    """Whether the normal rows of an array or Arrow table have one value in a column, and the anomalies another.
 
     is_label_name: whether the column is called as the labels are. Then there may be several kinds of normal or of
     anomalous rows, but not as many as a measurement has.
     """
-    most = max(1, (len(normal) + len(anomaly)) // 2) if is_label_name else 1
-    if len(set(normal)) > most or len(set(anomaly)) > most:
-        return False
-    of_normal, of_anomaly = _texts(normal), _texts(anomaly)
-    return "" not in of_normal | of_anomaly and not of_normal & of_anomaly
+    most = max(1, (len(normal_rows) + len(anomaly_rows)) // 2) if is_label_name else 1
+    normal = _values(X, name, position, normal_rows, most)
+    anomaly = None if normal is None else _values(X, name, position, anomaly_rows, most)
+    return normal is not None and anomaly is not None and "" not in normal | anomaly and not normal & anomaly
 
 
-def _cells(X: Any, name: str, position: int, rows: NDArray[np.int64]) -> list[Any]:
-    """The cells of these rows in a column of an array or an Arrow table."""
-    cells: list[Any] = X[rows, position].tolist() if isinstance(X, np.ndarray) else X[name].take(rows).to_pylist()
-    return cells
-
-
-def _texts(cells: list[Any]) -> set[str]:
-    """The different values of cells as text, an empty one for those that are missing."""
-    texts = {label_text(cell) for cell in set(cells)}
-    return {"" if text in MISSING_VALUES else text for text in texts}
+def _values(X: Any, name: str, position: int, rows: NDArray[np.int64], most: int) -> set[str] | None:
+    """The different values of these rows in a column as text, an empty one for missing cells; None for too many."""
+    if isinstance(X, np.ndarray):
+        cells = set(X[rows, position].tolist())
+        return None if len(cells) > most else {"" if cell != cell else label_text(cell) for cell in cells}
+    values = pc.unique(X[name].take(rows))
+    return None if len(values) > most else {text or "" for text in canonical_text(values).to_pylist()}
 
 
 def _log_choices(table: LabelledTable) -> float:
