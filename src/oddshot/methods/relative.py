@@ -147,12 +147,10 @@ class Relative(Eigen):
 
         That is a forest on the labelled rows, or without anomalies distances to neighbours.
         """
+        score = self.relate(support, unlabelled)
         if self.is_being_trained:
-            return self.relate(support, unlabelled)
-        with torch.inference_mode(not torch.is_grad_enabled()):  # hundreds of small operations: each is cheaper so
-            score = self.relate(support, unlabelled)
-            has_anomaly = support.anomaly.shape[2] > 0
-            return with_forest(score, self.config.forest_weight) if has_anomaly else with_density(score)
+            return score
+        return with_forest(score, self.config.forest_weight) if support.anomaly.shape[2] > 0 else with_density(score)
 
     def represent_tasks(self, support: LabelledRows, unlabelled: Tensor | None = None) -> Tensor:
         """r does not depend on what the score is blended with."""

@@ -263,5 +263,6 @@ def _join_levels(roots: Nodes, levels: Sequence[TreeLevel], is_left_out: Tensor)
         places = level.nodes.tree, start + level.nodes.number
         column[places], threshold[places] = level.column, level.threshold
         left[places] = below + level.children.number[::2]
-    parts = (part.unflatten(0, is_left_out.shape[:2]) for part in (column, left, threshold, share))
-    return Forest(*parts, len(levels), is_left_out)
+    trees = is_left_out.shape[:2]
+    column, left, threshold, share = (part.unflatten(0, trees) for part in (column, left, threshold, share))
+    return Forest(column, left, threshold, share, len(levels), is_left_out)
