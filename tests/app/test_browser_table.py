@@ -153,8 +153,11 @@ def test_dates_are_neither_cut_off_in_the_ranking_nor_broken_in_the_card(open_pa
     for key in "nn":  # now the card has another row to compare with
         press(page, key)
     cells = page.locator("#why-rows tr", has_text="time").locator("td").all()[:2]
-    lines = "cell => { const range = document.createRange(); range.selectNodeContents(cell); return range.getClientRects().length; }"
-    assert [cell.evaluate(lines) for cell in cells] == [2, 2]  # the date and the time of day
+    count_lines = """cell => {
+        const range = document.createRange();
+        range.selectNodeContents(cell);
+        return range.getClientRects().length; }"""
+    assert [cell.evaluate(count_lines) for cell in cells] == [2, 2]  # the date and the time of day
 
 
 def test_help_is_at_the_right_edge_with_and_without_a_table(open_table):
