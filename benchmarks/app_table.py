@@ -23,7 +23,7 @@ _TOP_ROW = "() => document.querySelector('#grid tbody tr')?.dataset.row"
 
 
 def measure_table(url: str, data: bytes) -> dict[str, float]:
-    """Seconds to open the table and of each action, the first time; "another page" scrolls in what is sorted already."""
+    """Seconds to open the table and of each action, the first time; "another page" scrolls in what is sorted."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright, tempfile.TemporaryDirectory() as folder:

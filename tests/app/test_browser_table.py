@@ -146,15 +146,20 @@ def test_a_column_with_times_of_day_is_filtered_by_them(open_page):
 def test_dates_are_neither_cut_off_in_the_ranking_nor_broken_in_the_card(open_page):
     page, rng = open_page(), np.random.default_rng(31)
     times = pd.Timestamp("2024-03-01") + pd.to_timedelta(rng.integers(0, 10**7, N), "s")
-    frame = pd.DataFrame({"time": times, "x": rng.normal(size=N)})
+    frame = pd.DataFrame({"time": times, "temperature": rng.normal(size=N)})
     upload(page, frame.to_csv(index=False).encode(), "times.csv")
     fits = "cell => cell.scrollWidth <= cell.clientWidth"
     assert page.eval_on_selector("#grid td[data-column=time]", fits)
     for key in "nn":  # now the card has another row to compare with
         press(page, key)
     cells = page.locator("#why-rows tr", has_text="time").locator("td").all()[:2]
-    lines = "cell => { const range = document.createRange(); range.selectNodeContents(cell); return range.getClientRects().length; }"
-    assert [cell.evaluate(lines) for cell in cells] == [2, 2]  # the date and the time of day
+    count_lines = """cell => {
+        const range = document.createRange();
+        range.selectNodeContents(cell);
+        return range.getClientRects().length; }"""
+    assert [cell.evaluate(count_lines) for cell in cells] == [2, 2]  # the date and the time of day
+    assert page.locator("#why-rows tr", has_text="temperature").locator("th").evaluate(count_lines) == 1
+    assert "\xa0%" in page.inner_text("#threshold-facts")
 
 
 def test_help_is_at_the_right_edge_with_and_without_a_table(open_table):

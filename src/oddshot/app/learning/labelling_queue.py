@@ -17,7 +17,7 @@ IntArray = NDArray[np.int64]
 
 
 def should_find_anomalies(labels: Labels) -> bool:
-    """Whether the highest ranked rows are the ones to label: too few anomalies are known to say how sure the ranking is.
+    """Whether to label the highest ranked rows: too few anomalies are known to say how sure the ranking is.
 
     The rows that a detector is least certain of may all be normal, however many of them are labelled.
     """

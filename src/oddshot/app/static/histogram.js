@@ -85,7 +85,7 @@ function renderThreshold(state) {
     $("histogram").setAttribute("aria-label", `Histogram of ${formatCount(ranking.scored)} scores, without a threshold`);
     return;
   }
-  const [rowsAbove, falseAlarms] = threshold.facts;
+  const [rowsAbove, falseAlarms] = threshold.facts.map((text) => text.replaceAll(" %", "\u00a0%")); // no line break before the sign
   slider.value = Math.round(SLIDER_STEPS * shownPosition(state));
   slider.setAttribute("aria-valuetext", rowsAbove);
   $("histogram").setAttribute("aria-label", `Histogram of the scores. ${rowsAbove}`);
