@@ -326,7 +326,9 @@ def test_text_among_numbers_in_training_is_a_note(folder, oddshot):
     assert code == 0
     assert len(errors) == 2
     assert errors[0].startswith("oddshot: note: task 'machine2': row 7, column 'temperature': 'hot' is not a number")
-    assert errors[1].endswith("left out 'temperature': numbers beside other text, such as 'hot' (leave such cells empty)")
+    assert errors[1].endswith(
+        "left out 'temperature': numbers beside other text, such as 'hot' (leave such cells empty)"
+    )
 
 
 CONTENTS = {
