@@ -146,7 +146,8 @@ def _given_or_new_row(axes: "Sequence[Axes] | None", n: int) -> "list[Axes]":
     """The axes that were given, which must be n, or those of a new figure."""
     if axes is None:
         return new_axes(n, 4.4 * n, 4.4)
-    found = list(axes) if isinstance(axes, Iterable) else [axes]
+    is_list = isinstance(axes, Iterable) and getattr(axes, "shape", None) != ()
+    found: list[Any] = list(axes) if is_list else [axes]
     for ax in found:
         require_type("ax", ax, _import_matplotlib("axes").Axes, f"a list of {n} Axes of matplotlib")
     if len(found) != n:
