@@ -110,9 +110,12 @@ def require_type(name: str, value: object, kinds: type | tuple[type, ...], expec
 
 def as_list(name: str, value: object, expected: str) -> list[Any]:
     """What an argument holds, refused if it is text or cannot be iterated over, as an array without dimensions."""
-    if not isinstance(value, Iterable) or isinstance(value, str | bytes) or getattr(value, "shape", None) == ():
+    if not isinstance(value, Iterable) or isinstance(value, str | bytes):
         raise wrong_type(name, value, expected)
-    return list(value)
+    try:
+        return list(value)
+    except TypeError:
+        raise wrong_type(name, value, expected) from None
 
 
 def require_whole_number(name: str, value: object, least: int) -> None:
