@@ -267,6 +267,18 @@ def test_nothing_but_our_own_errors_whatever_is_given(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "x").mkdir()  # what is written or read under this name fails
     values = [None, 5, -1, 1.5, True, "x", "", b"", [], {}, [None], object(), np.zeros(3), 10**400, float("nan")]
+    values += [
+        1j,
+        set(),
+        iter([1]),
+        np.array(5),
+        pd.NA,
+        FRAME["a"],
+        FRAME[:1],
+        pa.table({"a": [1]}),
+        "\ud800",
+        [[1], [2, 3]],
+    ]
     tried, wrong = set(), []
     for title, call, names, defaults in public_calls(Path(tmp_path)):
         tried.add(title.split(".")[0])

@@ -7,7 +7,9 @@ The command line prints them without a traceback: exit code 2, and 1 where the m
 
 import errno
 import re
+from collections.abc import Iterable
 from numbers import Integral
+from typing import Any
 
 # Control characters (terminals obey them), bytes that are not UTF-8, and marks that break lines or reverse the text.
 _UNPRINTABLE = re.compile("[\\x00-\\x1f\\x7f-\\x9f\\ud800-\\udfff\\u2028-\\u202e\\u2066-\\u2069]")
@@ -104,6 +106,16 @@ def require_type(name: str, value: object, kinds: type | tuple[type, ...], expec
     """Refuse an argument of another type."""
     if not isinstance(value, kinds):
         raise wrong_type(name, value, expected)
+
+
+def as_list(name: str, value: object, expected: str) -> list[Any]:
+    """What an argument holds, refused if it is text or cannot be iterated over, as an array without dimensions."""
+    if not isinstance(value, Iterable) or isinstance(value, str | bytes):
+        raise wrong_type(name, value, expected)
+    try:
+        return list(value)
+    except TypeError:
+        raise wrong_type(name, value, expected) from None
 
 
 def require_whole_number(name: str, value: object, least: int) -> None:

@@ -105,3 +105,19 @@ def test_a_file_name_is_no_formula(folder, oddshot):  # noqa: F811
     Path("=1+1.csv").write_bytes(Path("new.csv").read_bytes())
     assert oddshot(*score("=1+1.csv"))[0] == 0
     assert Path("scores.csv").read_text().splitlines()[1].startswith('"\'=1+1.csv",1,')
+
+
+def test_empty_names_of_files(refusal):  # noqa: F811
+    """Such as those of variables of the shell that have no value."""
+    assert refusal(*score(out="")) == "--out: the name of a file to write is empty, or . alone"
+    assert refusal(*score(), "--json", "") == "--json: the name of a file to write is empty, or . alone"
+    assert refusal("info", "new.csv", "--json", "") == "--json: the name of a file to write is empty, or . alone"
+    assert refusal("train", "labelled.csv", "--label", "fault", "--out", "") == (
+        "--out: the name of a file to write is empty, or . alone"
+    )
+    for command in (("info", ""), (*score(), "--support", ""), (*score(), "--model", "")):
+        assert refusal(*command) == "the name of a file to read is empty, or . alone"
+
+
+def test_info_names_the_columns_where_there_is_no_such_label(refusal):  # noqa: F811
+    assert refusal("info", "new.csv", "--label", "none").startswith("new.csv: no column 'none'; its columns are '")

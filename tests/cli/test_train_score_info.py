@@ -329,8 +329,11 @@ def test_text_among_numbers_in_training_is_a_note(folder, oddshot):
     change("fleet/machine2.csv", 6, "temperature", "hot")
     code, _, errors = oddshot(*train())
     assert code == 0
-    assert len(errors) == 1
+    assert len(errors) == 2
     assert errors[0].startswith("oddshot: note: task 'machine2': row 7, column 'temperature': 'hot' is not a number")
+    assert errors[1].endswith(
+        "left out 'temperature': numbers beside other text, such as 'hot' (leave such cells empty)"
+    )
 
 
 CONTENTS = {

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from oddshot.adapted.explanation import Explanation
 from oddshot.adapted.task import AdaptedTask
 from oddshot.data.task import ANOMALY, NORMAL
-from oddshot.errors import InputError, missing_package, require_type
+from oddshot.errors import InputError, as_list, missing_package, require_type
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -146,7 +146,7 @@ def _given_or_new_row(axes: "Sequence[Axes] | None", n: int) -> "list[Axes]":
     """The axes that were given, which must be n, or those of a new figure."""
     if axes is None:
         return new_axes(n, 4.4 * n, 4.4)
-    found = list(axes) if isinstance(axes, Iterable) else [axes]
+    found: list[Any] = as_list("ax", axes, f"a list of {n} Axes") if isinstance(axes, Iterable) else [axes]
     for ax in found:
         require_type("ax", ax, _import_matplotlib("axes").Axes, f"a list of {n} Axes of matplotlib")
     if len(found) != n:

@@ -50,12 +50,13 @@ def _table_facts(path: Path, label: str | None, choice: Any) -> dict[str, Any]:
     from oddshot.data.encoding import Encoding
     from oddshot.data.encoding.description import describe_table
     from oddshot.data.tables import read_table
+    from oddshot.data.tables.column_names import format_names
     from oddshot.errors import InputError, printable
 
     table = read_table(path, [] if label is None else [label])
     if label is not None:
         if label not in table.column_names:
-            raise InputError(f"{path}: no column {label!r}")
+            raise InputError(f"{path}: no column {label!r}; its columns are {format_names(table.column_names, 20)}")
         table = table.drop_columns([label])
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", ".*left out", UserWarning)  # shown below

@@ -50,6 +50,8 @@ Keep = Annotated[
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Print neither the kinds of the columns nor progress.")]
 
+_NOTHING = Path()  # what an empty name becomes, such as that of a variable without a value
+
 
 def column_choice(
     ignore: Sequence[str] | None,
@@ -100,11 +102,16 @@ def check_outputs(inputs: Iterable[Path], **outputs: Path | None) -> None:
     """
     from oddshot.data.files import check_writable
 
-    read = {realpath(path) for path in inputs}
+    files = list(inputs)
+    if _NOTHING in files:
+        raise InputError("the name of a file to read is empty, or . alone")
+    read = {realpath(path) for path in files}
     written: dict[str, str] = {}
     for option, path in outputs.items():
         if path is None:
             continue
+        if path == _NOTHING:
+            raise InputError(f"--{option}: the name of a file to write is empty, or . alone")
         place = realpath(path)
         is_read = place in read or any(_is_same_file(path, other) for other in read)
         if is_read and path != STANDARD_OUTPUT:

@@ -19,6 +19,10 @@ def as_path(path: object) -> Path:
         raise wrong_type("path", path, "a str or a Path")
     if "\0" in os.fspath(path):
         raise InputError(f"path is {str(path)!r}; the path of a file has no null character")
+    try:
+        os.fsencode(path)
+    except UnicodeEncodeError:
+        raise InputError(f"path is {os.fspath(path)!a}; the path of a file has no half of a character") from None
     return Path(path)
 
 

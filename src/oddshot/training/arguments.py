@@ -1,12 +1,11 @@
 """Checks of the arguments of `meta_train`, each with one line that names the argument."""
 
-from collections.abc import Iterable
 from typing import Any
 
 from oddshot.data.encoding import Encoding
 from oddshot.data.episodes.sampling import EpisodeSizes
 from oddshot.data.task import Task
-from oddshot.errors import InputError, one_line, require_type, require_whole_number, wrong_type
+from oddshot.errors import InputError, as_list, one_line, require_type, require_whole_number, wrong_type
 from oddshot.storage.model_file import Model
 from oddshot.training.algorithm import TrainingConfig
 from oddshot.training.ranks import Ranks
@@ -32,9 +31,7 @@ def check_settings(**given: object) -> None:
 def check_tasks(tasks: object, name: str = "tasks") -> list[Task]:
     """The tasks as a list."""
     expected = "a list of Task, as read_tasks returns"
-    if not isinstance(tasks, Iterable) or isinstance(tasks, str | bytes):
-        raise wrong_type(name, tasks, expected)
-    found = list(tasks)
+    found: list[Task] = as_list(name, tasks, expected)
     if not found:
         raise InputError(f"{name} is empty; expected {expected}")
     for k, task in enumerate(found):

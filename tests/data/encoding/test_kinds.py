@@ -104,7 +104,10 @@ def test_what_is_dropped_and_why() -> None:
 @pytest.mark.parametrize(
     ("cells", "reason"),
     [
-        ([f"{i}.5{('%', ' mm')[i % 2]}" for i in range(60)], r"numbers written in several ways, such as '0.5%' and '1.5 mm'"),
+        (
+            [f"{i}.5{('%', ' mm')[i % 2]}" for i in range(60)],
+            r"numbers written in several ways, such as '0.5%' and '1.5 mm'",
+        ),
         ([f"{i}.5" if i % 4 else "low" for i in range(60)], r"numbers beside other text, such as 'low' \(leave such"),
         ([f"10.0.0.{i}" for i in range(60)], r"text with 60 different values in 60 rows \(an identifier\?\)"),
     ],

@@ -50,7 +50,7 @@ def test_a_line_above_the_header_that_names_the_delimiter(write: Write, above: s
     assert read_table(path).to_pydict() == expected
     (chunk,) = stream_table(path, kinds={"a": "number"})
     assert chunk.to_pydict() == expected
-    with pytest.raises(InputError, match="row 2 has 1 field, the header has 2$"):
+    with pytest.raises(InputError, match=r"row 2 has 1 field, the header has 2$"):
         read_table(write("m2.csv", f"{above}a;b\n1;2\n3\n".encode(encoding)))
 
 

@@ -79,7 +79,12 @@ def test_another_order_is_refused() -> None:
 
 
 def test_numbers_since_1970() -> None:
-    numbers = {"seconds": "86400", "milliseconds": "86400000", "nanoseconds": "86400000000000", "number ymd": "19700102"}
+    numbers = {
+        "seconds": "86400",
+        "milliseconds": "86400000",
+        "nanoseconds": "86400000000000",
+        "number ymd": "19700102",
+    }
     for order, cells in ((order, [number, None]) for order, number in numbers.items()):
         text = pa.array([cell or None for cell in cells])
         parsed = parse_written_dates(text, order)  # type: ignore[arg-type]

@@ -34,7 +34,7 @@ def as_table(X: Any, where: str = "table") -> Any:
     elif isinstance(X, Mapping):
         check_cells(X, where)
         columns = _columns_by_name(X.keys(), (_to_arrow_array(cells) for cells in X.values()), where)
-    elif hasattr(X, "__arrow_c_stream__"):
+    elif hasattr(X, "__arrow_c_stream__") and not hasattr(X, "iloc"):  # a Series of pandas has both
         return as_table(pa.table(X), where)
     else:
         matrix = as_matrix(X, where)

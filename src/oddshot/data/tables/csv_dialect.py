@@ -26,9 +26,9 @@ class CsvDialect:
     """What a reader must know of a CSV file.
 
     header: the names of all columns. columns: those without a row index. n_lines_above: lines above the header, which
-    are blank or name the delimiter. has_quotes: whether there are quotation marks, so that a cell may hold line breaks. splits_at_lines: whether the
-    bytes of the file can be split after any line break. hexadecimal: columns with numbers such as 0x1F, which are codes
-    and stay text.
+    are blank or name the delimiter. has_quotes: whether there are quotation marks, so that a cell may hold line breaks.
+    splits_at_lines: whether the bytes of the file can be split after any line break. hexadecimal: columns with numbers
+    such as 0x1F, which are codes and stay text.
     """
 
     encoding: str
@@ -124,8 +124,8 @@ def _check_header(columns: Sequence[str], rows: Sequence[Sequence[str]], path: P
         if numbers not in (sorted(numbers), sorted(numbers, reverse=True)):  # wavelengths and years are in order
             names = format_names(columns, 5)
             warnings.warn(
-                f"{given_path(path)}: the first line is taken for the names of the columns, which are numbers: {names}; "
-                "if it is a row, write a line of names above it",
+                f"{given_path(path)}: the first line is taken for the names of the columns, which are numbers: {names};"
+                " if it is a row, write a line of names above it",
                 stacklevel=3,
             )
 

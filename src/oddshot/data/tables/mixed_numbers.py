@@ -1,6 +1,5 @@
 """Text that is mostly numbers, but not all written in one way."""
 
-import re
 from typing import Any
 
 import pyarrow as pa

@@ -56,7 +56,21 @@ To add a format, write a module like parquet_reading.py with a read and a stream
 """
 
 _NOT_READ = (
-    *(".xls", ".xlsb", ".ods", ".feather", ".arrow", ".orc", ".avro", ".pkl", ".pickle", ".npy", ".npz", ".h5", ".hdf5"),
+    *(
+        ".xls",
+        ".xlsb",
+        ".ods",
+        ".feather",
+        ".arrow",
+        ".orc",
+        ".avro",
+        ".pkl",
+        ".pickle",
+        ".npy",
+        ".npz",
+        ".h5",
+        ".hdf5",
+    ),
     *(".mat", ".sav", ".dta", ".sas7bdat", ".rds", ".db", ".sqlite", ".zip", ".7z", ".rar", ".tar", ".tgz"),
 )
 """Suffixes of files that hold tables but are read by other programs."""

@@ -26,7 +26,7 @@ from oddshot.data.tables.labels import (
 from oddshot.data.tables.packed_files import STANDARD_INPUT
 from oddshot.data.tables.readers import read_table
 from oddshot.data.task import ANOMALY, Task
-from oddshot.errors import FileError, InputError, require_type
+from oddshot.errors import FileError, InputError, as_list, require_type
 
 FilePath = str | PathLike[str]
 _MAX_COLUMNS_SHOWN = 20  # in an error message
@@ -106,8 +106,8 @@ def read_support(path: FilePath, label: str, anomaly_value: object = None) -> tu
 def find_files(paths: FilePath | Iterable[FilePath]) -> list[Path]:
     """Return the files that paths and patterns name, each once, those of one pattern in alphabetical order."""
     files: dict[Path, None] = {}
-    require_type("paths", paths, (str, PathLike, Iterable), "a path, or a list of paths")
-    for path in [paths] if isinstance(paths, str | PathLike) else paths:
+    given = [paths] if isinstance(paths, str | PathLike) else as_list("paths", paths, "a path, or a list of paths")
+    for path in given:
         as_path(path)
         text = fspath(path)
         if not text:

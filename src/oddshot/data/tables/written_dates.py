@@ -13,9 +13,7 @@ from numpy.typing import NDArray
 
 from oddshot.data.tables import parsing
 
-DateOrder = Literal[
-    "iso", "dmy", "mdy", "ymd", "seconds", "milliseconds", "microseconds", "nanoseconds", "number ymd"
-]
+DateOrder = Literal["iso", "dmy", "mdy", "ymd", "seconds", "milliseconds", "microseconds", "nanoseconds", "number ymd"]
 """iso: ISO 8601. dmy, mdy, ymd: the order of day, month and year. number ymd: a number such as 20240131.
 
 Otherwise: a number since 1970.
@@ -204,7 +202,7 @@ def _day_and_month(fields: _Fields, order: DateOrder) -> tuple[NDArray[np.float6
 def _days_of_weeks(
     year: NDArray[np.float64], week: NDArray[np.float64], weekday: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Year, month and day of a weekday, Monday if missing, in a week of ISO 8601: [n] each; month 0 if there is none."""
+    """Year, month and day of weekdays, Monday if missing, in weeks of ISO 8601: [n] each; month 0 if there is none."""
     fourth = _month_start(year, np.ones(len(year))) + np.timedelta64(3, "D")  # of January, which lies in week 1
     monday = fourth - ((fourth.astype(np.int64) + 3) % 7).astype("m8[D]")
     days = np.nan_to_num(7 * (week - 1) + np.nan_to_num(weekday, nan=1.0) - 1).astype("m8[D]")
