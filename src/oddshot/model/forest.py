@@ -2,8 +2,8 @@
 
 As in scikit-learn's ExtraTreesClassifier (Geurts et al., 2006), each node tries √M random columns with one random
 threshold each and splits its rows by the one that lowers the Gini impurity most, until all of them have one label (or
-all of 64 random columns or more are constant among them). Each
-tree leaves out one fold of the rows, so that there are trees for every row which have not seen it.
+all of 64 random columns or more are constant among them). Each tree leaves out one fold of the rows, so that there are
+trees for every row which have not seen it.
 """
 
 import math
