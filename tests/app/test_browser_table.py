@@ -159,6 +159,7 @@ def test_dates_are_neither_cut_off_in_the_ranking_nor_broken_in_the_card(open_pa
         return range.getClientRects().length; }"""
     assert [cell.evaluate(count_lines) for cell in cells] == [2, 2]  # the date and the time of day
     assert page.locator("#why-rows tr", has_text="temperature").locator("th").evaluate(count_lines) == 1
+    assert [cell.evaluate(count_lines) for cell in page.locator(".why thead th").all()][-1] == 1
     assert "\xa0%" in page.inner_text("#threshold-facts")
 
 
