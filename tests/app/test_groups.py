@@ -67,6 +67,10 @@ def test_figures_agree_with_loops(threshold):
         assert group["highest"] == max(own) == scores[group["highest_row"]]
         assert group["flagged"] == (None if threshold is None else sum(s > threshold for s in own))
         assert len(group["histogram"]) == N_BINS
+        above = [s for s in own if threshold is not None and s > threshold]
+        bins = {min(int(position * N_BINS), N_BINS - 1) for position in ranking.positions(np.array(above))}
+        assert group["flagged_bins"] == sorted(bins)
+        assert threshold is None or 0 < len(bins) < np.count_nonzero(group["histogram"])
     shares = [(group["flagged"] or 0) / group["rows"] for group in groups]
     assert shares == sorted(shares, reverse=True)
     assert sum(np.array([group["histogram"] for group in groups])[:, -1]) >= 1  # the highest score of all

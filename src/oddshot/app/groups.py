@@ -88,7 +88,8 @@ def find_group_column(columns: list[GroupColumn], name: str) -> GroupColumn:
 def describe_groups(column: GroupColumn, ranking: Ranking, threshold: float | None) -> list[dict[str, Any]]:
     """The groups as JSON, those with the highest share of flagged rows first, then by their highest score.
 
-    rows: scored ones. histogram: their number in N_BINS bins of the axis of scores.
+    rows: scored ones. histogram: their number in N_BINS bins of the axis of scores; flagged_bins: which of these bins
+    hold flagged rows.
     """
     rows = ranking.order[::-1]  # by ascending score
     rows = rows[column.codes[rows] >= 0]
@@ -99,7 +100,9 @@ def describe_groups(column: GroupColumn, ranking: Ranking, threshold: float | No
     is_flagged = np.zeros(len(rows)) if threshold is None else scores > threshold
     flagged = np.bincount(codes, weights=is_flagged, minlength=len(column.names)).astype(int)
     bins = np.minimum((ranking.positions(scores) * N_BINS).astype(np.int64), N_BINS - 1)
-    histograms = np.bincount(codes * N_BINS + bins, minlength=len(column.names) * N_BINS).reshape(-1, N_BINS)
+    cells, n_cells = codes * N_BINS + bins, len(column.names) * N_BINS
+    histograms = np.bincount(cells, minlength=n_cells).reshape(-1, N_BINS)
+    flagged_cells = np.bincount(cells, weights=is_flagged, minlength=n_cells).reshape(-1, N_BINS)
     present = np.flatnonzero(counts)
     found = []
     for group in present.tolist():
@@ -113,6 +116,7 @@ def describe_groups(column: GroupColumn, ranking: Ranking, threshold: float | No
                 "highest_row": int(rows[own[-1]]),
                 "median": float(np.median(scores[own])),
                 "histogram": histograms[group].tolist(),
+                "flagged_bins": np.flatnonzero(flagged_cells[group]).tolist(),
             }
         )
     return sorted(found, key=lambda one: (-(one["flagged"] or 0) / one["rows"], -one["highest"]))

@@ -34,7 +34,7 @@ function option(value, text, chosen) {
   return node;
 }
 
-function groupLine({ name, rows, flagged, highest, highest_row: row, median, histogram }, column) {
+function groupLine({ name, rows, flagged, highest, highest_row: row, median, histogram, flagged_bins: flaggedBins }, column) {
   const tr = element("tr");
   const head = element("th");
   head.scope = "row";
@@ -45,7 +45,7 @@ function groupLine({ name, rows, flagged, highest, highest_row: row, median, his
   head.append(link);
   const share = flagged === null ? "–" : `${formatCount(flagged)} (${formatPercent(flagged / rows)})`;
   const bars = element("td");
-  bars.append(histogramBars(histogram, rows));
+  bars.append(histogramBars(histogram, flaggedBins));
   tr.append(head, bars, element("td", "number", formatCount(rows)), element("td", "number", share));
   const score = element("td", "number");
   score.append(`${formatNumber(highest)} (`, rowLink(row, rowName(row)), ")");
@@ -61,18 +61,19 @@ function showGroup(column, name) {
 }
 
 // Heights are square roots of the shares, as in the histogram of all scores; all groups have the same axis of scores.
-function histogramBars(counts, rows) {
+// Bars with flagged rows have the colour of high scores.
+function histogramBars(counts, flaggedBins) {
   const svg = document.createElementNS(SVG, "svg");
   const largest = Math.sqrt(Math.max(...counts));
   const step = WIDTH / counts.length;
   for (const [name, value] of Object.entries({ class: "group-bars", width: WIDTH, height: HEIGHT, role: "img" })) svg.setAttribute(name, value);
-  const upper = counts.slice(counts.length / 2).reduce((sum, n) => sum + n, 0);
-  svg.setAttribute("aria-label", `${formatPercent(upper / rows)} of the rows in the upper half of the axis of scores`);
+  const filled = counts.filter((n) => n > 0).length;
+  svg.setAttribute("aria-label", `histogram of scores: ${flaggedBins.length} of ${filled} bars hold flagged rows`);
   counts.forEach((n, bin) => {
     const height = n ? Math.max(1.5, (HEIGHT * Math.sqrt(n)) / largest) : 0;
     const bar = document.createElementNS(SVG, "rect");
     for (const [name, value] of Object.entries({ x: bin * step, y: HEIGHT - height, width: step - 1, height })) bar.setAttribute(name, value);
-    bar.setAttribute("class", bin < counts.length / 2 ? "low" : "high");
+    bar.setAttribute("class", flaggedBins.includes(bin) ? "high" : "low");
     svg.append(bar);
   });
   return svg;
