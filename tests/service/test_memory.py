@@ -40,7 +40,7 @@ async def main(bound):
     gc.collect()
     before = resident()
     most = 0
-    for seed, width in enumerate(np.linspace(20, 999, 60).astype(int)):
+    for seed, width in enumerate(np.linspace(20, 999, 30).astype(int)):
         await use(service, int(width), seed)
         most = max(most, resident() - before)
     print(most / MIB, service._cache._n_bytes / MIB, len(service._cache), flush=True)
