@@ -74,7 +74,7 @@ def _write_on_full_disk(folder: Path, rng: np.random.Generator) -> None:
 
 
 def _train(folder: Path, rng: np.random.Generator) -> None:
-    out = folder / "killed.safetensors"
+    out = folder / "killed_model.safetensors"
     _kill(_train_arguments(folder, out), rng.uniform(0.5, 6))
     if out.exists():
         load_model(out)
@@ -82,7 +82,7 @@ def _train(folder: Path, rng: np.random.Generator) -> None:
 
 
 def _score(folder: Path, rng: np.random.Generator) -> None:
-    out = folder / "killed.csv"
+    out = folder / "killed_scores.csv"
     out.unlink(missing_ok=True)
     _kill(_score_arguments(folder, out), rng.uniform(0.5, 4))
     if out.exists():
