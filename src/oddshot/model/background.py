@@ -17,7 +17,7 @@ def nearest_first(squared: Tensor, own: Tensor, others: Tensor) -> Tensor:
     least = ROUNDING_SHARE * (own + others.max())
     if bool((squared.amin(1, keepdim=True) < least).any()):
         squared.masked_fill_(squared < ROUNDING_SHARE * (own + others), MIN_SQUARE)
-    # Numbers above 0 have the order of their bits. Several times as fast as topk, and by a quarter than of floats.
+    # Numbers above 0 have the order of their bits: partition is faster on these, and both are faster than topk.
     bits = squared.view(torch.int32 if squared.dtype == torch.float32 else torch.int64)
     bits.numpy().partition(N_NEIGHBOURS - 1, axis=1)
     return squared.sqrt_()
