@@ -7,6 +7,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
+from oddshot.model.curve_pooling import between_knots, fourth_power, pool_curves
 from oddshot.model.curves import N_KNOTS, AnomalyOffset, ColumnCurves
 from oddshot.model.networks import Network
 from oddshot.model.relations import RowView, TaskContext, signed_log1p
@@ -109,16 +110,17 @@ class Describer:
     @cached_property
     def labelled_part(self) -> Tensor:
         """The part of the pair network's first layer that does not depend on the row: [R, units, T, K, 1]."""
-        W, b = _first(self.pair)
-        return _layer(W[:, :, N_PAIR_ROW_FEATURES:], self.labelled_features, b)
+        W, b = _layer_of(self.pair, 0)
+        return taskwise_layer(W[:, :, N_PAIR_ROW_FEATURES:], self.labelled_features, b)
 
     def _pairs(self, view: RowView, mask: Tensor | None = None) -> list[Tensor]:
         """Mean over the normal rows, mean over the anomalies, maximum over the normal rows: [R, T, D, N] each.
 
         mask: [K, N], 0 for labelled rows that are left out; None where none is.
         """
-        n_anomaly, (W, _) = self.context.n_anomaly, _first(self.pair)
-        out = _layer(W[:, :, :N_PAIR_ROW_FEATURES], view.pair_features()).add_(self.labelled_part).relu_()
+        n_anomaly, (W, _) = self.context.n_anomaly, _layer_of(self.pair, 0)
+        of_row = W[:, :, :N_PAIR_ROW_FEATURES]
+        out = taskwise_layer(of_row, view.pair_features(), self.labelled_part, is_rectified=True)
         if mask is not None:
             out = out * mask
         anomaly, normal = out[:, :, :, :n_anomaly].sum(3), out[:, :, :, n_anomaly:]
@@ -146,7 +148,8 @@ class Describer:
 
     def _curve_values(self, knots: Tensor, anomaly: AnomalyOffset) -> Tensor:
         """The column network at these knots: [R, T, M, N] -> [R, C, T, M, N]."""
-        return _all_layers(self.column, self.curves.value_features(knots, anomaly), self.marks).relu_()
+        features = self.curves.value_features(knots, anomaly)
+        return _all_layers(self.column, features, self.marks, ends_rectified=True)
 
     def _pooled(self, x: Tensor, anomaly: AnomalyOffset, weights: Tensor) -> Tensor:
         """Weighted means over the columns, and a power mean: [R, T, M, N] -> [R, T, D, N]."""
@@ -155,9 +158,14 @@ class Describer:
         share = (position - low)[:, None]
         if anomaly.deviation.shape[-1] > 1:
             anomaly = AnomalyOffset(*(part.repeat(1, 1, 1, 2) for part in anomaly))
-        left, right = self._curve_values(torch.cat([low, low + 1], dim=-1), anomaly).chunk(2, dim=-1)
-        value, power = torch.lerp(left, right, share), torch.lerp(_power(left), _power(right), share)
-        return torch.cat([_weighted_means(value, weights), _root(_weighted_means(power, weights[:, :, :1]))], dim=2)
+        knots = self._curve_values(torch.cat([low, low + 1], dim=-1), anomaly)
+        if weights.shape[-1] == 1:
+            means, powers = pool_curves(knots, share, weights.squeeze(-1))
+        else:
+            value, power = (between_knots(part, share) for part in (knots, fourth_power(knots)))
+            means = torch.stack([(value * one.unsqueeze(1)).sum(3) for one in weights.unbind(2)], dim=3)
+            powers = (power * weights[:, None, :, 0]).sum(3, keepdim=True)
+        return torch.cat([_by_description(means), _by_description(_root(powers))], dim=2)
 
     def _looked_up(self, x: Tensor) -> Tensor:
         """The same for many rows of one task, by the table of all knots. x: [1, 1, N, M]."""
@@ -191,7 +199,7 @@ class Describer:
         knots = torch.arange(N_KNOTS, device=rows.device, dtype=rows.dtype).expand(1, 1, M, -1)
         value = self._curve_values(knots, self.curves.anomaly_offset)[0, :, 0]
         parts = [value * weight for weight in self._weights[0, 0]]
-        table = torch.cat([*parts, _power(value) * self._weights[0, 0, 0]])
+        table = torch.cat([*parts, fourth_power(value) * self._weights[0, 0, 0]])
         return table.permute(1, 2, 0).flatten(0, 1).contiguous()
 
 
@@ -200,47 +208,28 @@ def _are_many(x: Tensor) -> bool:
     return x.shape[:2] == (1, 1) and x.shape[2] >= N_KNOTS and not torch.is_grad_enabled()
 
 
-def _power(x: Tensor) -> Tensor:
-    """The fourth power: in its mean over columns the largest value counts most."""
-    return x.square().square()
-
-
 def _root(mean: Tensor) -> Tensor:
     """The fourth root."""
     return (mean + MIN_POWER_MEAN).sqrt().sqrt()
 
 
-def _weighted_means(values: Tensor, weights: Tensor) -> Tensor:
-    """Means over the columns with each of the weights: [R, C, T, M, N], [R, T, H, M, 1 or N] -> [R, T, H · C, N]."""
-    if weights.shape[-1] == 1:
-        means = weights.squeeze(-1).unsqueeze(1) @ values  # [R, C, T, H, N], without the products in memory
-    else:
-        means = torch.stack([(values * one.unsqueeze(1)).sum(3) for one in weights.unbind(2)], dim=3)
+def _by_description(means: Tensor) -> Tensor:
+    """[R, C, T, H, N] -> [R, T, H · C, N]."""
     return means.permute(0, 2, 3, 1, 4).flatten(2, 3)
 
 
-def _first(network: Network) -> tuple[Tensor, Tensor]:
-    """W: [R, out, in] and b: [R, out, 1] of the first layer."""
+def _layer_of(network: Network, k: int) -> tuple[Tensor, Tensor]:
+    """W: [R, out, in] and b: [R, out, 1, 1, 1] of the layer k."""
     assert network.biases is not None
-    return network.weights[0].mT, network.biases[0].mT
+    return network.weights[k].mT, network.biases[k].mT[:, :, :, None, None]
 
 
-def _all_layers(network: Network, x: Tensor, marks: Tensor | None) -> Tensor:
+def _all_layers(network: Network, x: Tensor, marks: Tensor | None, ends_rectified: bool = False) -> Tensor:
     """A network over the second dimension, with the columns' marks as further inputs: [R, in, ...] -> [R, out, ...]."""
-    assert network.biases is not None
-    (W, b), n = _first(network), x.shape[1]
-    x = _layer(W[:, :, :n], x, b)
-    if marks is not None:
-        x = x.add_(_layer(W[:, :, n:], marks))
-    for k in range(1, len(network.weights)):
-        x = _layer(network.weights[k].mT, x.relu_(), network.biases[k].mT)
+    n, n_layers = x.shape[1], len(network.weights)
+    for k in range(n_layers):
+        W, b = _layer_of(network, k)
+        if k == 0 and marks is not None:
+            b = b + taskwise_layer(W[:, :, n:], marks)
+        x = taskwise_layer(W[:, :, :n] if k == 0 else W, x, b, is_rectified=ends_rectified or k < n_layers - 1)
     return x
-
-
-def _layer(W: Tensor, x: Tensor, b: Tensor | None = None) -> Tensor:
-    """W: [R, out, in], x: [R, in, T, ...] -> [R, out, T, ...]. b: [R, out, 1]."""
-    if x.is_cuda:
-        out = taskwise_layer(W, x.flatten(3), b)
-    else:
-        out = torch.bmm(W, x.flatten(2)) if b is None else torch.baddbmm(b, W, x.flatten(2))
-    return out.view(*out.shape[:2], *x.shape[2:])
