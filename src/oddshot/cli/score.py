@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from oddshot.scoring.distributed import RayScoring
 
 N_CONTEXT_ROWS = 1000
+MAX_ROWS_ON_ONE_CORE = 2000  # of the support: so many are adapted to in a fraction of a second
 
 
 @frees_standard_output
@@ -82,6 +83,7 @@ def score(
       zcat new.csv.gz | oddshot score --support labelled.csv --label fault - --out - | sort -t, -k3 -g -r | head
     """
     with starting(show=not quiet):
+        from oddshot.adapted.chunks import on_one_core
         from oddshot.adapted.task import AdaptedTask, find_encoding
         from oddshot.data.tables import find_files, read_support
         from oddshot.data.tables.labels import swapped_labels_notice
@@ -100,10 +102,12 @@ def score(
     kept = tuple(dict.fromkeys(split_names(keep)))
     check_kept_names(kept, SCHEMA.names)
     choice = column_choice(ignore, columns, kind, label=label)
-    loaded = find_model(model, device)
+    with on_one_core():
+        loaded = find_model(model, device)
     X, y = read_support(support, label=label, anomaly_value=anomaly_value)
     encoding = find_encoding(loaded, X, y, choice, _context(paths[0]) if loaded.encoding is None else ())
-    task = AdaptedTask.from_table(loaded, X, y, false_positive_rate, encoding if loaded.encoding is None else None)
+    with on_one_core(len(y) <= MAX_ROWS_ON_ONE_CORE):
+        task = AdaptedTask.from_table(loaded, X, y, false_positive_rate, encoding if loaded.encoding is None else None)
     for notice in filter(None, (task.notice, swapped_labels_notice(y))):
         warnings.warn(notice, stacklevel=1)
     with output_path(out, ".csv") as path, scoring_bar(enabled=not quiet) as on_rows:
