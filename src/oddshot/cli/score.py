@@ -1,6 +1,8 @@
 """`oddshot score`: adapt a model to the labelled rows of a new task and score tables of any size."""
 
 import warnings
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -89,10 +91,10 @@ def score(
         from oddshot.data.tables.labels import swapped_labels_notice
         from oddshot.scoring.kept_columns import check_kept_names
         from oddshot.scoring.streaming import SCHEMA, check_output, score_files
-        from oddshot.training.progress import scoring_bar
         from oddshot.universal.names import model_file
         from oddshot.universal.shipped import find_model
 
+        progress = _progress(quiet=quiet)
     score_on_engine, device = _scoring_engine(engine, address, device)
     paths = find_files(files)
     inputs = [*paths, support] if model is None else [*paths, support, model_file(model)]
@@ -110,7 +112,7 @@ def score(
         task = AdaptedTask.from_table(loaded, X, y, false_positive_rate, encoding if loaded.encoding is None else None)
     for notice in filter(None, (task.notice, swapped_labels_notice(y))):
         warnings.warn(notice, stacklevel=1)
-    with output_path(out, ".csv") as path, scoring_bar(enabled=not quiet) as on_rows:
+    with output_path(out, ".csv") as path, progress as on_rows:
         counts = score_files(task, paths, path, on_rows, score_on_engine, kept)
     nothing_found = task.nothing_found_notice(counts.rows, counts.anomalies)
     if nothing_found:
@@ -126,6 +128,15 @@ def score(
         "familiarity": None if task.familiarity is None else task.familiarity.share,
     }
     write_json(json_file, figures)
+
+
+def _progress(*, quiet: bool) -> AbstractContextManager[Callable[[str, int], None] | None]:
+    """The bar of the rows that are scored; a quiet command does without the modules that draw it."""
+    if quiet:
+        return nullcontext()
+    from oddshot.training.progress import scoring_bar
+
+    return scoring_bar()
 
 
 def _context(path: Path) -> list[Any]:
