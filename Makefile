@@ -40,10 +40,10 @@ bench-memory: $(DEVELOPED)  ## the memory of scoring 20 million rows; some minut
 	$(BIN)/python -m benchmarks memory
 
 bench-service: $(DEVELOPED)  ## the service under wrk; five minutes, a quiet machine
-	$(ONE_THREAD) $(BIN)/python -m benchmarks.service
+	$(ONE_THREAD) $(BIN)/python -m benchmarks service
 
 bench-app: $(DEVELOPED)  ## how long a person waits for the app; a minute, a quiet machine
-	$(BIN)/python -m benchmarks.app
+	$(BIN)/python -m benchmarks app
 
 docs: $(DEVELOPED)  ## build the documentation as pages that open from the disk: site/index.html
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict

@@ -1,4 +1,4 @@
-"""`make bench-app`: how long a person waits for `oddshot app`; writes app.json beside this file.
+"""`make bench-app`: how long a person waits for `oddshot app`; writes app.json, too, beside this file.
 
 By the wall clock over loopback, so other work on the machine shows: `load_average` in the report is of the moment
 before, and `label_cpu_ms` the CPU time of the app for a label, of all threads together. A label's time is from the
@@ -32,24 +32,24 @@ LABELS = 20
 MAX_LABEL_MS = {10_000: 200, 100_000: 1000}  # until the first rows of the new ranking, by the number of rows
 
 
-def main() -> None:
+def run() -> Iterator[Verdict]:
+    """Yield the verdicts on a table when it is measured."""
     verdicts: list[Verdict] = []
     runs: list[dict[str, Any]] = []
     for n_rows, n_columns in SIZES:
         with serving() as (url, pid):
             runs.append(measure(url, pid, n_rows, n_columns))
         name = f"{n_rows:,} rows, {n_columns} columns: "
+        print("      ", name + ", ".join(f"{key} {value:,.4g}" for key, value in runs[-1].items()), flush=True)
         if n_rows in MAX_LABEL_MS:
             found, target = runs[-1]["label_ms"], MAX_LABEL_MS[n_rows]
             verdicts.append(Verdict(name + "a label, ms (median)", found, target, found < target))
-            word = "ok    " if verdicts[-1].ok else "MISSED"
-            print(f"{word} {found:8.0f} (target {target})  {verdicts[-1].name}")
-        print("      ", name + ", ".join(f"{key} {value:,.4g}" for key, value in runs[-1].items()), flush=True)
+            yield verdicts[-1].titled("app")
     seconds = measure_page()
     for action, found in seconds.items():
         name = f"{app_table.N_ROWS:,} rows, {app_table.N_COLUMNS} columns: {action}, s"
         verdicts.append(Verdict(name, found, app_table.MAX_SECONDS, found < app_table.MAX_SECONDS))
-        print(f"{'ok    ' if verdicts[-1].ok else 'MISSED'} {found:8.2f} (target {app_table.MAX_SECONDS})  {name}")
+        yield verdicts[-1].titled("app")
     content = {"verdicts": [one._asdict() for one in verdicts], "runs": runs, "page_s": seconds}
     REPORT.write_text(json.dumps(content, indent=2) + "\n")
 
@@ -128,7 +128,3 @@ def serving() -> Iterator[tuple[str, int]]:
 def most_memory(pid: int) -> float:
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1024
-
-
-if __name__ == "__main__":
-    main()

@@ -1,4 +1,4 @@
-"""`make bench-service`: `oddshot serve` under wrk, on loopback; writes service.json beside this file.
+"""`make bench-service`: `oddshot serve` under wrk, on loopback; writes service.json, too, beside this file.
 
 By the wall clock, so other work on the machine shows: `load_average` in the report is from before each run, and `cpu`
 the seconds of CPU time that the service itself took. wrk must be installed (apt-get install wrk).
@@ -42,7 +42,8 @@ class Load(NamedTuple):
 LOADS = (Load("single rows in JSON", JSON, 1, 1000), Load(f"Arrow batches of {BATCH} rows", ARROW, BATCH, 200_000))
 
 
-def main(seconds: int) -> None:
+def run(seconds: int = SECONDS) -> Iterator[Verdict]:
+    """Yield the verdicts on a load when it is measured."""
     if shutil.which("wrk") is None:
         sys.exit("wrk is not installed: apt-get install wrk")
     verdicts: list[Verdict] = []
@@ -54,10 +55,9 @@ def main(seconds: int) -> None:
             for load in LOADS:
                 figures = measure(load, arguments, Path(folder), seconds)
                 runs.append({"model": model, "load": load.title, **figures})
-                verdicts += judge(f"{model}, {load.title}", load, figures)
-                for one in verdicts[-4:]:
-                    word = "ok    " if one.ok else "MISSED"
-                    print(f"{word} {one.ratio:12,.2f} (target {one.target:g})  {one.name}", flush=True)
+                found = judge(f"{model}, {load.title}", load, figures)
+                verdicts += found
+                yield from (one.titled("service") for one in found)
     content = {"seconds": seconds, "verdicts": [one._asdict() for one in verdicts], "runs": runs}
     REPORT.write_text(json.dumps(content, indent=2) + "\n")
 
@@ -138,7 +138,3 @@ def memory_mb(pid: int) -> float:
 def cpu_seconds(pid: int) -> float:
     fields = [Path(f"/proc/{one}/stat").read_text().rsplit(")", 1)[1].split() for one in processes(pid)]
     return sum(int(one[11]) + int(one[12]) for one in fields) / os.sysconf("SC_CLK_TCK")
-
-
-if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else SECONDS)

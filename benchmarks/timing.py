@@ -21,6 +21,10 @@ class Verdict(NamedTuple):
     ok: bool | None
     note: str = ""
 
+    def titled(self, title: str) -> "Verdict":
+        """The same verdict, whose name says what it is about among those of other benchmarks."""
+        return self._replace(name=f"{title}: {self.name}")
+
 
 def best_seconds(work: Callable[[], object], repeats: int = 5, clock: Callable[[], float] = time.process_time) -> float:
     """The shortest of several runs, after one to warm up."""

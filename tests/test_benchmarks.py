@@ -1,13 +1,17 @@
 """A benchmark's reference counts only if it computes the same."""
 
+import json
+
 import pytest
 import torch
 
-from benchmarks import machine
+import benchmarks.__main__ as command
+from benchmarks import machine, memory, scoring, service
 from benchmarks.__main__ import as_line
 from benchmarks.growth import Growth
 from benchmarks.models import untrained_model
 from benchmarks.reference import Reference
+from benchmarks.timing import Verdict
 from benchmarks.training_step import bf16_verdict
 from oddshot.methods.contract import LabelledRows
 
@@ -44,3 +48,28 @@ def test_a_line_that_the_processor_cannot_hold_says_so(monkeypatch):
     assert (verdict.ratio, verdict.ok) == (None, None)
     assert as_line(verdict).endswith("bf16: needs AVX512-BF16 or AMX, which this processor lacks")
     assert "avx2" in machine.describe_machine()
+
+
+def test_the_lines_of_the_service_stand_in_the_report_and_stay_there(monkeypatch, tmp_path):
+    """With the machine; a run of all benchmarks leaves those alone that are slow, and drops lines that no one makes."""
+    monkeypatch.setattr(command, "REPORT", tmp_path / "report.json")
+    monkeypatch.setattr(service, "REPORT", tmp_path / "service.json")
+    command.REPORT.write_text(json.dumps([{"name": "old"}, {"name": memory.NAMES[0]}]))
+    monkeypatch.setattr(service.shutil, "which", lambda name: name)
+    figures = {"requests": 100, "seconds": 1.0, "p99_ms": 60.0, "errors": 0, "mb_before": 10.0, "mb_after": 10.0}
+    monkeypatch.setattr(service, "measure", lambda *args: figures)
+    command.main(["service"])
+    lines = {line["name"]: line for line in json.loads(command.REPORT.read_text())}
+    assert len(lines) == 2 + 16
+    name = "the model that ships, Arrow batches of 512 rows: rows a second"
+    assert lines[f"service: {name}"] == {
+        **{"name": f"service: {name}", "ratio": 51_200.0, "target": 200_000, "ok": False, "note": ""},
+        "machine": machine.describe_machine(),
+    }
+    assert name in [one["name"] for one in json.loads(service.REPORT.read_text())["verdicts"]]
+
+    monkeypatch.setattr(command, "NAMES", ("scoring",))
+    monkeypatch.setattr(scoring, "run", lambda: [Verdict("new", 1.0, 1.0, ok=True)])
+    command.main([])
+    now = [line["name"] for line in json.loads(command.REPORT.read_text())]
+    assert now == [memory.NAMES[0], *(one for one in lines if one.startswith("service: ")), "new"]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from oddshot.adapted.chunks import as_tensor, score_in_chunks, single_core_threads
+from oddshot.adapted.chunks import as_tensor, on_one_core, score_in_chunks, single_core_threads
 from oddshot.methods.compiled import CompiledScore
 
 CPU = torch.device("cpu")
@@ -86,12 +86,28 @@ def test_several_chunks_are_scored_by_threads(n_chunks, n_groups):
 
 
 @pytest.mark.usefixtures("four_threads")
-@pytest.mark.parametrize(("n", "in_threads"), [(7, True), (700, False)], ids=["one chunk", "a score without threads"])
-def test_otherwise_the_thread_of_the_caller_scores_with_all_cores(n, in_threads):
+@pytest.mark.parametrize(
+    ("n", "in_threads", "n_cores"), [(7, True, 1), (700, False, 4)], ids=["one chunk", "a score without threads"]
+)
+def test_otherwise_the_thread_of_the_caller_scores(n, in_threads, n_cores):
+    """One chunk on one core, as each of several; a score without threads of ours with all cores."""
     score = NotedScore(runs_in_threads=in_threads)
     score_in_chunks(score, rows(n), CPU)
-    assert score.threads == {(threading.main_thread().name, 4)}
+    assert score.threads == {(threading.main_thread().name, n_cores)}
     assert len(score.buffers) == 1
+    assert torch.get_num_threads() == 4
+
+
+@pytest.mark.usefixtures("four_threads")
+def test_small_work_is_done_on_one_core_and_all_are_used_afterwards():
+    with on_one_core():
+        assert torch.get_num_threads() == 1
+    assert torch.get_num_threads() == 4
+    with on_one_core(is_small=False):
+        assert torch.get_num_threads() == 4
+    with pytest.raises(ZeroDivisionError), on_one_core():
+        1 / 0  # noqa: B018
+    assert torch.get_num_threads() == 4
 
 
 def test_with_one_core_the_thread_of_the_caller_scores():

@@ -14,12 +14,15 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
 from oddshot import FewShotDetector, load_model, load_universal, meta_train, read_tasks
+from oddshot.adapted.task import AdaptedTask
 from oddshot.cli import main
 from oddshot.methods.relative import RelativeConfig
 from oddshot.storage.model_file import to_bytes
 from oddshot.training import candidates, progress
+from oddshot.universal import shipped
 from tests.fleets import SHORT, SIZES, labels, mixed, small_model
 
 EPISODES = ["--support-normal=3", "--query-normal=5", "--query-anomaly=2", "--device=cpu"]
@@ -504,11 +507,33 @@ def test_every_command_explains_itself_without_loading_torch(command):
 def test_scoring_starts_without_what_only_training_and_python_need(folder):
     """Each of them would make a cold start longer by tenths of a second."""
     code = "import sys\nfrom oddshot.cli import main\ntry: main()\nfinally: "
-    code += "print(sorted({'sklearn', 'scipy', 'matplotlib', 'torch._dynamo'} & set(sys.modules)))"
+    unneeded = {"sklearn", "scipy", "matplotlib", "torch._dynamo", "torch._inductor", "rich", "oddshot.training"}
+    code += f"print(sorted({unneeded} & set(sys.modules)))"
     command = ["score", "--support=support.csv", "--label=fault", "new.csv", "--out=scores.csv", "--quiet"]
     done = subprocess.run([sys.executable, "-c", code, *command], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.parametrize(("n_rows", "n_cores"), [(2000, 1), (2001, 3)])
+def test_a_model_adapts_to_a_small_support_on_one_core(folder, oddshot, monkeypatch, n_rows, n_cores):
+    """torch's threads wait for each other longer than such a task takes."""
+    seen = {}
+
+    def note(where, function):
+        return lambda *args, **kwargs: (seen.update({where: torch.get_num_threads()}), function(*args, **kwargs))[1]
+
+    monkeypatch.setattr(shipped, "find_model", note("model", shipped.find_model))
+    monkeypatch.setattr(AdaptedTask, "from_table", note("task", AdaptedTask.from_table))
+    labelled(9, n_rows).to_csv("support.csv", index=False)
+    before = torch.get_num_threads()
+    torch.set_num_threads(3)
+    try:
+        assert oddshot(*score())[0] == 0
+        assert seen == {"model": 1, "task": n_cores}
+        assert torch.get_num_threads() == 3  # to score large files
+    finally:
+        torch.set_num_threads(before)
 
 
 def test_help_names_the_commands(oddshot):

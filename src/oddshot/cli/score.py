@@ -1,6 +1,8 @@
 """`oddshot score`: adapt a model to the labelled rows of a new task and score tables of any size."""
 
 import warnings
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from oddshot.scoring.distributed import RayScoring
 
 N_CONTEXT_ROWS = 1000
+MAX_ROWS_ON_ONE_CORE = 2000  # of the support: so many are adapted to in a fraction of a second
 
 
 @frees_standard_output
@@ -82,15 +85,16 @@ def score(
       zcat new.csv.gz | oddshot score --support labelled.csv --label fault - --out - | sort -t, -k3 -g -r | head
     """
     with starting(show=not quiet):
+        from oddshot.adapted.chunks import on_one_core
         from oddshot.adapted.task import AdaptedTask, find_encoding
         from oddshot.data.tables import find_files, read_support
         from oddshot.data.tables.labels import swapped_labels_notice
         from oddshot.scoring.kept_columns import check_kept_names
         from oddshot.scoring.streaming import SCHEMA, check_output, score_files
-        from oddshot.training.progress import scoring_bar
         from oddshot.universal.names import model_file
         from oddshot.universal.shipped import find_model
 
+        progress = _progress(quiet=quiet)
     score_on_engine, device = _scoring_engine(engine, address, device)
     paths = find_files(files)
     inputs = [*paths, support] if model is None else [*paths, support, model_file(model)]
@@ -100,13 +104,15 @@ def score(
     kept = tuple(dict.fromkeys(split_names(keep)))
     check_kept_names(kept, SCHEMA.names)
     choice = column_choice(ignore, columns, kind, label=label)
-    loaded = find_model(model, device)
+    with on_one_core():
+        loaded = find_model(model, device)
     X, y = read_support(support, label=label, anomaly_value=anomaly_value)
     encoding = find_encoding(loaded, X, y, choice, _context(paths[0]) if loaded.encoding is None else ())
-    task = AdaptedTask.from_table(loaded, X, y, false_positive_rate, encoding if loaded.encoding is None else None)
+    with on_one_core(len(y) <= MAX_ROWS_ON_ONE_CORE):
+        task = AdaptedTask.from_table(loaded, X, y, false_positive_rate, encoding if loaded.encoding is None else None)
     for notice in filter(None, (task.notice, swapped_labels_notice(y))):
         warnings.warn(notice, stacklevel=1)
-    with output_path(out, ".csv") as path, scoring_bar(enabled=not quiet) as on_rows:
+    with output_path(out, ".csv") as path, progress as on_rows:
         counts = score_files(task, paths, path, on_rows, score_on_engine, kept)
     nothing_found = task.nothing_found_notice(counts.rows, counts.anomalies)
     if nothing_found:
@@ -122,6 +128,15 @@ def score(
         "familiarity": None if task.familiarity is None else task.familiarity.share,
     }
     write_json(json_file, figures)
+
+
+def _progress(*, quiet: bool) -> AbstractContextManager[Callable[[str, int], None] | None]:
+    """The bar of the rows that are scored; a quiet command does without the modules that draw it."""
+    if quiet:
+        return nullcontext()
+    from oddshot.training.progress import scoring_bar
+
+    return scoring_bar()
 
 
 def _context(path: Path) -> list[Any]:

@@ -1,0 +1,42 @@
+"""The end of the process of a command."""
+
+import atexit
+import os
+import sys
+from collections.abc import Callable
+from typing import NoReturn
+
+
+def run_program(main: Callable[[], NoReturn]) -> NoReturn:
+    """Call the function of a program and end the process with its exit code, without freeing what it leaves.
+
+    After torch and pandas, the interpreter takes more than a tenth of a second to free all objects of all modules one
+    by one. Threads are waited for and functions that were registered to run at the end do run, those of Ray and of
+    temporary folders for example: the first that is registered is the last to run.
+    """
+    codes: list[int] = []
+    program = sys.modules["__main__"]
+
+    def leave() -> None:
+        is_program = sys.modules.get("__main__") is program  # not a part of another one, which ends in its own way
+        if is_program and codes and _is_flushed():
+            os._exit(codes[0])
+
+    atexit.register(leave)
+    try:
+        main()
+    except SystemExit as ended:
+        if isinstance(ended.code, int):
+            codes.append(ended.code)
+        raise
+
+
+def _is_flushed() -> bool:
+    """Whether all output is written; if it cannot be, the interpreter says so in its own way."""
+    try:
+        for stream in (sys.stdout, sys.stderr):
+            if stream is not None:
+                stream.flush()
+    except (OSError, ValueError):  # a ValueError where the stream is closed
+        return False
+    return True
