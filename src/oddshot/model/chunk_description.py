@@ -228,7 +228,7 @@ class ChunkDescriber:
         """Of the distances, over the background in this dimension, and of the nearest among them."""
         bandwidth = self.constants.bandwidth
         torch.mean(nearest, dim, out=out[3]).div_(bandwidth)
-        torch.amin(nearest, dim, out=out[0]).clamp_max_(MAX_ABS_VALUE).div_(bandwidth)
+        torch.amin(nearest, dim, out=out[0]).clamp_max_(MAX_ABS_VALUE)
         fill_soft_minima(distance, dim, bandwidth, self.context.n_background, out[:3])
 
     def _standardise(self, features: Tensor, out: Tensor) -> None:
