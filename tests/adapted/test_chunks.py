@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from oddshot.adapted.chunks import as_tensor, on_one_core, score_in_chunks, single_core_threads
+from oddshot.adapted.chunks import as_tensor, even_step, on_one_core, score_in_chunks, single_core_threads
 from oddshot.methods.compiled import CompiledScore
 
 CPU = torch.device("cpu")
@@ -56,16 +56,22 @@ def expected(X):
 
 
 @pytest.mark.parametrize(
-    ("n", "sizes"), [(0, []), (1, [1]), (6, [6]), (7, [7]), (8, [7, 1]), (14, [7, 7]), (23, [7, 7, 7, 2])]
+    ("n", "sizes"), [(0, []), (1, [1]), (6, [6]), (7, [7]), (8, [4, 4]), (9, [5, 5]), (14, [7, 7]), (23, [6, 6, 6, 6])]
 )
-def test_rows_are_scored_in_chunks_of_the_scores_own_length(n, sizes):
+def test_rows_are_scored_in_chunks_of_one_length(n, sizes):
+    """None is longer than the score asks for; the last one begins earlier if rows are missing."""
     score, X = NotedScore(), rows(n)
     found = score_in_chunks(score, X, CPU)
     assert found.dtype == np.float64
     np.testing.assert_allclose(found, expected(X))
     assert score.sizes == sizes
-    assert score.buffers == [min(7, n)]  # no more memory than there are rows
+    assert score.buffers == [max(sizes, default=0)]  # no more memory than there are rows
     assert score.gradients <= {False}
+
+
+@pytest.mark.parametrize(("n", "most", "step"), [(0, 5, 1), (256, 300, 256), (1024, 600, 528), (65536, 4096, 4112)])
+def test_the_length_of_several_chunks_is_no_multiple_of_a_kilobyte(n, most, step):
+    assert even_step(n, most) == step
 
 
 def test_rows_that_are_not_contiguous_are_scored_too():

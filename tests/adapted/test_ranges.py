@@ -22,6 +22,16 @@ def test_columns_of_numbers_that_vary_have_a_range() -> None:
     assert ranges(4).names == ()
 
 
+@pytest.mark.parametrize("n", [0, 1, 63, 64, 200])
+@pytest.mark.parametrize("attributes", [[], [0, 2], [0, 1, 2]])
+def test_rows_beyond_are_counted_as_one_by_one(n: int, attributes: list[int]) -> None:
+    rows = np.random.default_rng(0).normal(size=(n, 3)).astype(np.float32)
+    low, high = np.array([-1, -0.5, 0], np.float32)[attributes], np.array([1, 0.2, 2], np.float32)[attributes]
+    seen = SeenRanges(tuple(map(str, attributes)), np.array(attributes, np.int64), low, high)
+    expected = [sum(not a <= row[j] <= b for row in rows) for j, a, b in zip(attributes, low, high, strict=True)]
+    assert seen.count_beyond(rows).tolist() == expected
+
+
 def test_rows_beyond_the_range_are_counted_over_blocks() -> None:
     rng = np.random.default_rng(0)
     task = FewShotDetector().fit(rng.normal(size=(30, 2)), [0] * 5 + [1] + [-1] * 24).task_

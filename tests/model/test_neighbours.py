@@ -30,6 +30,22 @@ def test_large_values_become_logarithms():
     np.testing.assert_allclose(compress(x), [0, 0.01, -0.01, math.log(2e4), -math.log(2e4)], rtol=1e-4)
 
 
+@pytest.mark.parametrize(("dtype", "rtol"), [(torch.float32, 1e-6), (torch.float64, 1e-14)])
+def test_compressed_values_are_those_of_asinh(dtype, rtol):
+    x = torch.cat([torch.zeros(1), torch.logspace(-12, 9, 200)]).to(dtype)
+    x = torch.cat([x, -x])
+    np.testing.assert_allclose(compress(x), np.arcsinh(x.double().numpy()), rtol=rtol)
+
+
+@pytest.mark.parametrize("k", [1, 2, 10])
+def test_equal_rows_are_at_no_distance(k):
+    x = torch.randn(40, 5, generator=torch.Generator().manual_seed(0)) * 100
+    reference = torch.cat([x, x + 1])
+    others = sorted(float((x[0].double() - row.double()).square().mean().sqrt()) for row in reference)
+    assert float(mean_distance(x, reference, k)[0]) == pytest.approx(sum(others[:k]) / k, rel=1e-4)
+    assert others[0] == 0
+
+
 def test_the_spread_of_a_column_has_a_least_value():
     rows = torch.tensor([[1.0, 5.0, 0.0], [3.0, 5.0, 0.01]], dtype=torch.float64)
     np.testing.assert_allclose(column_spread(rows), [[1.0, MIN_SPREAD, MIN_SPREAD]])

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from oddshot.methods.compiled import MAX_CHUNK_ROWS, CompiledScore
 
+CACHE_LINE_NUMBERS, ALIASED_NUMBERS = 16, 256
 TURNS_PER_THREAD = 8  # groups of chunks that each thread scores, so that all finish at about the same time
 
 
@@ -23,14 +24,16 @@ def as_tensor(X: NDArray[np.float32], device: torch.device) -> Tensor:
 def score_in_chunks(score: CompiledScore, X: NDArray[np.float32], device: torch.device) -> NDArray[np.float64]:
     """X: [n, M]. Returns [n]."""
     out = np.empty(len(X))
-    step = score.chunk_rows if device.type == "cpu" else MAX_CHUNK_ROWS
+    step = even_step(len(X), score.chunk_rows if device.type == "cpu" else MAX_CHUNK_ROWS)
 
     @torch.no_grad()
     def fill(starts: range) -> None:
         buffers = score.make_buffers(min(step, len(X)))
         for start in starts:
-            chunk = torch.from_numpy(np.ascontiguousarray(X[start : start + step])).to(device)
-            out[start : start + step] = score(chunk, buffers).cpu().numpy()
+            end = min(start + step, len(X))
+            first = max(end - step, 0)  # the last chunk begins earlier, so that all have the rows of the buffers
+            chunk = torch.from_numpy(np.ascontiguousarray(X[first:end])).to(device)
+            out[start:end] = score(chunk, buffers).cpu().numpy()[start - first :]
 
     starts, threads = range(0, len(X), step), torch.get_num_threads()
     if device.type != "cpu" or not score.runs_in_threads:
@@ -45,12 +48,19 @@ def score_in_chunks(score: CompiledScore, X: NDArray[np.float32], device: torch.
     return out
 
 
+def even_step(n: int, most: int) -> int:
+    """The length of chunks of n rows, as long as each other but for a few rows, and at most about so long."""
+    step = -(-n // max(-(-n // most), 1))
+    # Numbers that lie multiples of a kilobyte apart compete for the same places in the cache.
+    return step + CACHE_LINE_NUMBERS if n > most and step % ALIASED_NUMBERS == 0 else max(step, 1)
+
+
 @contextmanager
 def on_one_core(is_small: bool = True) -> Iterator[None]:
     """In this block, if the work is small, the thread that calls it computes without torch's own threads.
 
-    These synchronise after every operation and wait for each other without sleeping: on a busy machine a task of 30
-    rows takes ten times as long with two of them.
+    These synchronise after every operation and wait for each other without sleeping: on a busy machine a small task
+    takes far longer with two of them than with one.
     """
     before = torch.get_num_threads()
     torch.set_num_threads(1 if is_small else before)

@@ -5,6 +5,7 @@ row, and the label is good evidence for it: then labelled rows are not searched 
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,10 +77,16 @@ def _slots(values: NDArray[np.float32]) -> NDArray[np.uint32]:
     return slots
 
 
+@lru_cache(maxsize=8)
+def _hash_factors(width: int) -> NDArray[np.uint64]:
+    """An odd random number for each column: [M]."""
+    numbers = np.random.default_rng(0).integers(1, 2**63, size=width, dtype=np.uint64)
+    factors: NDArray[np.uint64] = numbers * np.uint64(2) + np.uint64(1)
+    return factors
+
+
 def hash_rows(rows: EncodedRows) -> NDArray[np.uint64]:
     """A 64-bit hash of the bits of each row: [n, M] -> [n]."""
-    rng = np.random.default_rng(0)
-    factors = rng.integers(1, 2**63, size=rows.shape[1], dtype=np.uint64) * np.uint64(2) + np.uint64(1)
     bits = (np.ascontiguousarray(rows) + np.float32(0)).view(np.uint32)  # -0 and 0 are the same number
-    hashes: NDArray[np.uint64] = (bits.astype(np.uint64) * factors).sum(axis=1, dtype=np.uint64)
+    hashes: NDArray[np.uint64] = (bits.astype(np.uint64) * _hash_factors(rows.shape[1])).sum(axis=1, dtype=np.uint64)
     return hashes

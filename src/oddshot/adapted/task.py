@@ -323,6 +323,8 @@ def with_rows_before(model: Model, X: Any, columns: ColumnChoice | Encoding | No
 
 def warn_of_contradictions(support: EncodedRows, labels: NDArray[np.int8], row_numbers: IntArray) -> None:
     """Warn if the same encoded row, of [n, attributes], is labelled both ways; row_numbers: [n], counted from 0."""
+    if not np.isin(support[labels == ANOMALY, :1], support[labels == NORMAL, :1]).any():  # no two are the same
+        return
     _, group = np.unique(support, axis=0, return_inverse=True)
     group = group.reshape(-1)
     both = np.intersect1d(group[labels == NORMAL], group[labels == ANOMALY])

@@ -11,6 +11,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -81,7 +82,7 @@ class CalibratedDecision(Decision):
 
     def threshold(self, rate: float | None = None) -> float:
         """The score above which this share of normal rows lies, by default DEFAULT_RATE."""
-        quantile = _normal_quantiles([DEFAULT_RATE if rate is None else rate])[0]
+        quantile = _normal_quantiles((DEFAULT_RATE if rate is None else rate,))[0]
         v = np.interp(quantile, _normal_quantiles(RATES), self.thresholds)
         return float(self.scale * np.sinh(np.clip(v, -MAX_SCALED_SCORE, MAX_SCALED_SCORE)))
 
@@ -177,7 +178,8 @@ def logistic(log_odds: FloatArray) -> FloatArray:
     return p
 
 
-def _normal_quantiles(rates: Sequence[float]) -> FloatArray:
+@lru_cache(maxsize=64)
+def _normal_quantiles(rates: tuple[float, ...]) -> FloatArray:
     """Of the standard normal distribution: [n]."""
     quantiles: FloatArray = torch.special.ndtri(torch.tensor(rates, dtype=torch.float64)).numpy()
     return quantiles

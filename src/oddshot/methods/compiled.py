@@ -152,7 +152,7 @@ class CompiledBlend(CompiledScore):
 
     def __call__(self, x: Tensor, buffers: Sequence[Tensor] = ()) -> Tensor:
         """x: [n, M] -> [n]."""
-        return standardised_log(self.learned(x, buffers).clamp_min(0).sqrt(), self.statistics) + self.added(x)
+        return standardised_log(self.learned(x, buffers).clamp_min_(0).sqrt_(), self.statistics).add_(self.added(x))
 
     def make_buffers(self, n: int) -> list[Tensor]:
         """Those of the learned score."""

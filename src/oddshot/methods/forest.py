@@ -49,7 +49,9 @@ def with_forest(learned: Score, weight: float) -> Score:
     forest = grow_forest(anomaly, normal)
     distance = context.scores.clamp_min(0).sqrt()
     statistics = log_statistics(distance)
-    shares = torch.cat([forest.out_of_fold(anomaly, normal), forest(others)], dim=1)
+    shares = forest.out_of_fold(anomaly, normal)
+    if context.n_unlabelled > 0:
+        shares = torch.cat([shares, forest(others)], dim=1)
     weight *= context.n_anomaly
     scores = standardised_log(distance, statistics) + weight * shares.view(distance.shape)
     return ForestScore(learned, statistics, context._replace(scores=scores), forest, weight)

@@ -23,7 +23,7 @@ def log_statistics(distance: Tensor) -> Tensor:
 def standardised_log(distance: Tensor, statistics: Tensor) -> Tensor:
     """z(log d) in float64, 0 for infinite distances. distance: [..., N], statistics: [..., 2] -> [..., N]."""
     mean, spread = statistics.unsqueeze(-2).unbind(-1)
-    return torch.where(distance.isfinite(), (_log(distance) - mean) / spread, 0.0)
+    return _log(distance).sub_(mean).div_(spread).nan_to_num_(0.0, 0.0, 0.0)
 
 
 def _log(distance: Tensor) -> Tensor:

@@ -1,7 +1,7 @@
 """Descriptions of many rows of one task, a chunk at a time, in memory that every chunk uses again.
 
-They have the numbers of `Describer` without those that are the same for all rows of the task and those that are linear
-in looked-up ones. New memory for every step would cost more than most steps do. The rows of the chunk are last,
+They have the numbers of `Describer` without those that are the same for all rows of the task and those that are looked
+up. New memory for every step would cost more than most steps do. The rows of the chunk are last,
 [..., n], but for distances to a background of many rows, [n, B].
 """
 
@@ -20,8 +20,8 @@ from oddshot.model.background import (
     fill_soft_minima,
     nearest_first,
 )
-from oddshot.model.description import MIN_POWER_MEAN, N_PAIR_ROW_FEATURES, Describer
-from oddshot.model.relations import MIN_RATIO_DISTANCE, N_ROW_FEATURES, TaskContext, signed_log1p
+from oddshot.model.description import N_PAIR_ROW_FEATURES, Describer
+from oddshot.model.relations import MIN_RATIO_DISTANCE, N_ROW_FEATURES, TaskContext
 
 ALONG_ANOMALIES = 6  # the only row feature that may be below 0
 
@@ -30,9 +30,9 @@ class ChunkMemory(NamedTuple):
     """For a chunk of n rows. The first two, [2, M, n]: rows from the origin and from the centre, and their squares.
 
     squares, lengths: [2, n]. products: [2, P + 1, n], with the labelled rows from the origin and with P context rows
-    from the centre, at last with the direction of the anomalies. squared: [P, n], distances. pairs: [K, 8, n], units:
-    [K, U, n], of each labelled row. background: [n, B], distances to a background of many rows; else [n, 0].
-    description: [D, n].
+    from the centre, at last with the direction of the anomalies. squared: [P, n], distances. pairs: [K, 8, n], of each
+    labelled row, and units: [U, n], of one of them. background: [n, B], distances to a background of many rows; else
+    [n, 0]. description: [D, n].
     """
 
     rows: Tensor
@@ -51,8 +51,9 @@ class ChunkConstants(NamedTuple):
     """What depends on the task alone. factors: [2, P + 1, M], what rows are multiplied with, of which those from the
     centre have the squared lengths [P, 1].
 
-    pair_weights: [K, U, 8], the pair network's first layer with the part of each labelled row. background: [M, B] and
-    their squared lengths, [B]. feature_mean, feature_spread: [11, 1], of the background's own features.
+    pair_weights: [K, U, 8], the pair network's first layer with the part of each labelled row; cosines are multiplied
+    with those of the first two numbers divided by its length. background: [M, B] and their squared lengths, [B].
+    feature_scale, feature_shift: [11, 1], which standardise features by the background's own.
     """
 
     center: Tensor
@@ -60,12 +61,11 @@ class ChunkConstants(NamedTuple):
     bandwidth: float
     factors: Tensor
     squared_lengths: Tensor
-    support_lengths: Tensor
     pair_weights: Tensor
     background: Tensor
     background_lengths: Tensor
-    feature_mean: Tensor
-    feature_spread: Tensor
+    feature_scale: Tensor
+    feature_shift: Tensor
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,35 +78,30 @@ class ChunkDescriber:
         """Memory for n rows."""
         (_, P, M), K, U = self.constants.factors.shape, self.context.n_labelled, self.n_units
         shapes = [(2, M, n), (2, M, n), (2, n), (2, n), (2, P, n), (P - 1, n), (K, N_PAIR_ROW_FEATURES + 1, n)]
-        shapes += [(K, U, n), (n, self.constants.background.shape[1]), (self.n_numbers, n)]
-        return ChunkMemory(*(self.context.rows.new_ones(shape) for shape in shapes))
+        shapes += [(U, n), (n, self.constants.background.shape[1]), (self.n_numbers, n)]
+        memory = ChunkMemory(*(self.context.rows.new_empty(shape) for shape in shapes))
+        memory.pairs[:, N_PAIR_ROW_FEATURES] = 1  # with which the part of the labelled row is multiplied
+        return memory
 
     @cached_property
     def numbers_per_row(self) -> int:
         """How many numbers the memory has for one row."""
         return sum(part.numel() for part in self.make_memory(1))
 
-    def __call__(self, x: Tensor, powers: Tensor, memory: ChunkMemory) -> Tensor:
-        """x: [n, M], powers: [n, C], means of fourth powers over the columns -> [D, n].
+    def __call__(self, x: Tensor, memory: ChunkMemory) -> Tensor:
+        """x: [n, M] -> [D, n].
 
         Sum over the normal rows, over the anomalies, and maximum over the normal rows of the pair units; features of
-        the row, on a log scale and standardised; fourth roots.
+        the row, on a log scale and standardised.
         """
-        n_anomaly, U, F = self.context.n_anomaly, self.n_units, N_ROW_FEATURES
-        normal_sum, anomaly_sum, largest, features, standardised, roots = memory.description.split(
-            [U, U, U, F, F, self.n_powers]
-        )
+        U, F = self.n_units, N_ROW_FEATURES
+        normal_sum, anomaly_sum, largest, features, standardised = memory.description.split([U, U, U, F, F])
         self._relate(x, memory)
-        self._fill_units(memory)
-        anomaly, normal = memory.units[:n_anomaly], memory.units[n_anomaly:]
-        torch.sum(normal, 0, out=normal_sum)
-        torch.sum(anomaly, 0, out=anomaly_sum)
-        largest.copy_(normal[0])
-        for one in normal[1:]:  # much faster than amax
-            torch.maximum(largest, one, out=largest)
+        self._fill_pairs(memory)
+        self._sum_units(memory, slice(self.context.n_anomaly), anomaly_sum)
+        self._sum_units(memory, slice(self.context.n_anomaly, None), normal_sum, largest)
         self._fill_features(memory, features)
         self._standardise(features, standardised)
-        torch.add(powers.T, MIN_POWER_MEAN, out=roots).sqrt_().sqrt_()
         return memory.description
 
     @property
@@ -120,14 +115,9 @@ class ChunkDescriber:
         return int(self.describe.pair.last_weight.shape[-1])
 
     @property
-    def n_powers(self) -> int:
-        """Units of the column network."""
-        return int(self.describe.column.last_weight.shape[-1])
-
-    @property
     def n_numbers(self) -> int:
         """Numbers that describe a row here."""
-        return 3 * self.n_units + 2 * N_ROW_FEATURES + self.n_powers
+        return 3 * self.n_units + 2 * N_ROW_FEATURES
 
     @property
     def has_long_background(self) -> bool:
@@ -137,30 +127,37 @@ class ChunkDescriber:
     @cached_property
     def constants(self) -> ChunkConstants:
         """What depends on the task alone."""
-        context, describe = self.context, self.describe
+        context = self.context
         support, others = (part[0, 0] for part in context.scaled_rows)
         lengths = context.squared_lengths[0, 0]
         n_single = context.n_labelled if self.has_long_background else len(others)
         from_center = torch.cat([others[:n_single], context.anomaly_direction[0, 0].T])
         from_origin = torch.cat([support, support.new_zeros(len(from_center) - len(support), support.shape[1])])
-        of_labelled = describe.labelled_part[0, :, 0, :, 0].T.unsqueeze(2)
-        of_row = describe.pair.weights[0][0, :N_PAIR_ROW_FEATURES].T.expand(len(of_labelled), -1, -1)
         background = slice(context.n_anomaly, None if self.has_long_background else context.n_anomaly)
-        has_spread = context.n_background > 1
-        mean, spread = context.background_features if has_spread else (lengths, lengths)
+        scale = shift = lengths
+        if context.n_background > 1:
+            mean, spread = (part[0, 0] for part in context.background_features)
+            scale, shift = 1 / spread, -mean / spread
         return ChunkConstants(
             context.center[0, 0],
             float(context.n_columns),
             float(context.bandwidth),
             torch.stack([from_origin, from_center]),
             lengths[:n_single],
-            context.support_lengths[0, :, 0],
-            torch.cat([of_row, of_labelled], dim=2).contiguous(),
+            self._pair_weights(),
             others[background].T.contiguous(),
             lengths[background, 0],
-            mean[0, 0] if has_spread else mean,
-            spread[0, 0] if has_spread else spread,
+            scale,
+            shift,
         )
+
+    def _pair_weights(self) -> Tensor:
+        """The weights of the pair units for each labelled row: [K, U, 8]."""
+        describe = self.describe
+        of_labelled = describe.labelled_part[0, :, 0, :, 0].T.unsqueeze(2)
+        of_row = describe.pair.weights[0][0, :N_PAIR_ROW_FEATURES].T.expand(len(of_labelled), -1, -1)
+        lengths = self.context.support_lengths[0, :, 0].permute(1, 2, 0)  # [K, 1, 2]
+        return torch.cat([of_row[:, :, :2] / lengths, of_row[:, :, 2:], of_labelled], dim=2)
 
     def _relate(self, x: Tensor, memory: ChunkMemory) -> None:
         """Lengths, products and squared distances; see `RowView`."""
@@ -175,17 +172,28 @@ class ChunkDescriber:
         torch.add(squares, memory.products[1, :-1], alpha=-2, out=memory.squared).sub_(MIN_SQUARE)
         memory.squared.masked_fill_(memory.squared < squares.mul_(ROUNDING_SHARE), MIN_SQUARE)
 
-    def _fill_units(self, memory: ChunkMemory) -> None:
-        """The units of the pair network for every labelled row; see `RowView.pair_features`."""
+    def _fill_pairs(self, memory: ChunkMemory) -> None:
+        """The features of the rows with every labelled row; see `RowView.pair_features`."""
         pairs, K = memory.pairs.transpose(0, 1), self.context.n_labelled
         products = memory.products[:, :K]
-        torch.mul(memory.lengths.unsqueeze(1), self.constants.support_lengths, out=pairs[:2])
-        torch.div(products, pairs[:2], out=pairs[:2])
+        torch.div(products, memory.lengths.unsqueeze(1), out=pairs[:2])
         torch.sqrt(memory.squared[:K], out=pairs[2])
-        pairs[3:5] = products
-        pairs[2:5] = signed_log1p(pairs[2:5])
+        torch.abs(products, out=pairs[3:5])
+        pairs[2:5].log1p_()
+        pairs[3:5].copysign_(products)
         pairs[5:7] = memory.lengths.log1p().unsqueeze(1)
-        torch.bmm(self.constants.pair_weights, memory.pairs, out=memory.units).clamp_min_(0)
+
+    def _sum_units(self, memory: ChunkMemory, rows: slice, out: Tensor, largest: Tensor | None = None) -> None:
+        """The pair units added up over some labelled rows, 0 without any, and their maximum: [U, n] each."""
+        labelled = list(zip(self.constants.pair_weights[rows], memory.pairs[rows], strict=True))
+        if not labelled:
+            out.zero_()
+        for k, (weights, pairs) in enumerate(labelled):
+            units = torch.mm(weights, pairs, out=memory.units if k > 0 else out).clamp_min_(0)
+            if k > 0:
+                out.add_(units)
+            if largest is not None:
+                torch.maximum(largest, units, out=largest) if k > 0 else largest.copy_(units)
 
     def _fill_features(self, memory: ChunkMemory, out: Tensor) -> None:
         """The features of the rows on a log scale; see `RowView.row_features`. out: [11, n]."""
@@ -220,7 +228,7 @@ class ChunkDescriber:
         """Of the distances, over the background in this dimension, and of the nearest among them."""
         bandwidth = self.constants.bandwidth
         torch.mean(nearest, dim, out=out[3]).div_(bandwidth)
-        torch.amin(nearest, dim, out=out[0]).clamp_max_(MAX_ABS_VALUE).div_(bandwidth)
+        torch.amin(nearest, dim, out=out[0]).clamp_max_(MAX_ABS_VALUE)
         fill_soft_minima(distance, dim, bandwidth, self.context.n_background, out[:3])
 
     def _standardise(self, features: Tensor, out: Tensor) -> None:
@@ -228,5 +236,5 @@ class ChunkDescriber:
         if self.context.n_background == 1:
             out.zero_()
             return
-        torch.sub(features, self.constants.feature_mean, out=out).div_(self.constants.feature_spread)
-        out.copy_(signed_log1p(out))
+        torch.addcmul(self.constants.feature_shift, features, self.constants.feature_scale, out=out)
+        torch.copysign(out.abs().log1p_(), out, out=out)

@@ -40,7 +40,8 @@ class SplitGains(NamedTuple):
 
 
 class CompiledTrees(NamedTuple):
-    """All trees of a task. share: the mean share of anomalies at the roots. levels: from the roots down."""
+    """All trees of a task. share: the mean share of anomalies of a row that goes left at every root that is split.
+    levels: from the roots down."""
 
     share: Tensor
     levels: Sequence[SplitGains]
@@ -54,9 +55,9 @@ class CompiledTrees(NamedTuple):
         total = self.share.expand(x.shape[1])
         above, is_reached = x[:0], None  # of the splits of the level before
         for k, level in enumerate(self.levels):
-            if k == 0:
+            if k == 0:  # every row gets there
                 above = level.is_above(x)
-                total = total + level.left.sum() + (level.right @ above)[0]
+                total = total + (level.right @ above)[0]
                 continue
             comes = above.index_select(0, level.parent).sub_(level.is_left).abs_()
             is_reached = comes if is_reached is None else comes.mul_(is_reached.index_select(0, level.parent))
@@ -87,4 +88,5 @@ def compile_trees(levels: Sequence[CompiledLevel]) -> CompiledTrees:
         is_left = (1 - level.split % 2).to(own.dtype).unsqueeze(1)
         split = level.column, level.threshold.unsqueeze(1), level.split // 2, is_left
         gains.append(SplitGains(in_any_case, to_the_right, *split))
-    return CompiledTrees(levels[0].share.mean(), gains)
+    share = levels[0].share.mean()
+    return CompiledTrees(share + gains[0].left.sum() if gains else share, gains)

@@ -54,10 +54,13 @@ class ColumnCurves:
     @cached_property
     def leave_one_out_offset(self) -> AnomalyOffset:
         """For each labelled row, of the mean of the anomalies other than itself."""
-        return self.offset_of_others(self.context.n_labelled)
+        return self._offset_of_others(self.context.n_labelled)
 
     def offset_of_others(self, n_rows: int) -> AnomalyOffset:
         """For each of the first n context rows, of the mean of the anomalies other than itself: [R, T, M, 1 or n]."""
+        return self.leave_one_out_offset if n_rows == self.context.n_labelled else self._offset_of_others(n_rows)
+
+    def _offset_of_others(self, n_rows: int) -> AnomalyOffset:
         if self.context.n_anomaly == 0:
             return self.anomaly_offset
         n_normal = n_rows - self.context.n_anomaly

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from oddshot.model.curve_pooling import between_knots, fourth_power, pool_curves
 from oddshot.model.curves import N_KNOTS, AnomalyOffset, ColumnCurves
+from oddshot.model.knot_lookup import KnotLookUp
 from oddshot.model.networks import Network
 from oddshot.model.relations import RowView, TaskContext, signed_log1p
 from oddshot.model.taskwise import taskwise_layer
@@ -169,28 +170,16 @@ class Describer:
 
     def _looked_up(self, x: Tensor) -> Tensor:
         """The same for many rows of one task, by the table of all knots. x: [1, 1, N, M]."""
-        out = self.look_up(x[0, 0], self.table).T[None, None]
+        memory = self.look_up.make_memory(x.shape[2])
+        self.look_up(x[0, 0], memory)
+        out = memory.sums(self.table).T[None, None]
         C = self.column.last_weight.shape[-1]
         return torch.cat([out[:, :, :-C], _root(out[:, :, -C:])], dim=2)
 
-    def look_up(self, x: Tensor, table: Tensor) -> Tensor:
-        """Sums over the columns, each between two knots. x: [N, M], table: [M · N_KNOTS, D] -> [N, D]."""
-        # Adjacent numbers are those of a row, as the table is read.
-        position = self.curves.knot_position(x.contiguous().mT[None, None])[0, 0].T
-        low = position.to(torch.int32).clamp_max_(N_KNOTS - 2)
-        share = position.sub_(low).unsqueeze(1)
-        firsts, ends = self._knot_places
-        places, weights = low.unsqueeze(1) + firsts, (share + ends).abs_()  # of both knots around a value
-        starts = torch.arange(0, places.numel(), places[0].numel(), dtype=torch.int32, device=x.device)
-        bag = torch.nn.functional.embedding_bag
-        return bag(places.reshape(-1), table, starts, mode="sum", per_sample_weights=weights.reshape(-1))
-
     @cached_property
-    def _knot_places(self) -> tuple[Tensor, Tensor]:
-        """The first two knots of each column, [2, M], and minus the share at which a knot counts nothing, [2, 1]."""
-        rows = self.context.rows
-        firsts = N_KNOTS * torch.arange(rows.shape[3], dtype=torch.int32, device=rows.device)
-        return torch.stack([firsts, firsts + 1]), rows.new_tensor([[-1.0], [0.0]])
+    def look_up(self) -> KnotLookUp:
+        """For many rows of the only task."""
+        return KnotLookUp(self.curves)
 
     @cached_property
     def table(self) -> Tensor:

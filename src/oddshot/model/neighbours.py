@@ -7,7 +7,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from oddshot.model.background import MAX_ABS_VALUE, ROUNDING_SHARE
+from oddshot.model.background import MAX_ABS_VALUE, ROUNDING_SHARE, smallest_first
 from oddshot.model.blending import standardised_log
 
 MIN_SPREAD = 0.1  # of a compressed column: where all rows known are alike, another value is far from them
@@ -52,7 +52,10 @@ class NeighbourScore(NamedTuple):
 
 def compress(x: Tensor) -> Tensor:
     """Values beyond a standard deviation become logarithms: in heavy-tailed columns, the tails would count alone."""
-    return x.clamp(-MAX_ABS_VALUE, MAX_ABS_VALUE).asinh()
+    x = x.clamp(-MAX_ABS_VALUE, MAX_ABS_VALUE)
+    squares = x.square()
+    # asinh |x| = log(1 + |x| + x² / (1 + √(1 + x²))): torch's own asinh takes ten times as long.
+    return squares.div((squares + 1).sqrt_().add_(1)).add_(x.abs()).log1p_().copysign_(x)
 
 
 def column_spread(rows: Tensor) -> Tensor:
@@ -65,21 +68,30 @@ def mean_distance(x: Tensor, reference: Tensor, k: int, is_itself: Tensor | None
 
     x: [..., N, M], reference: [..., B, M] -> [..., N]. is_itself: [..., N, B], true for pairs that are left out.
     """
-    distance = _distances(x, reference)
+    squared = _squared_distances(x, reference)
     if is_itself is not None:
-        distance = distance.masked_fill(is_itself, math.inf)
-    nearest = distance.amin(-1) if k == 1 else distance.topk(k, dim=-1, largest=False, sorted=False).values.mean(-1)
-    return nearest.double()
+        squared.masked_fill_(is_itself, math.inf)
+    return _smallest(squared, k).sqrt_().mean(-1).double()
 
 
-def _distances(x: Tensor, reference: Tensor) -> Tensor:
-    """Root mean squared differences by one matrix product: [..., N, M], [..., B, M] -> [..., N, B]."""
+def _smallest(values: Tensor, k: int) -> Tensor:
+    """The k smallest, in any order: [..., B] -> [..., k]."""
+    if k == 1:
+        return values.amin(-1, keepdim=True)
+    if values.is_cuda:
+        return values.topk(k, dim=-1, largest=False, sorted=False).values
+    return smallest_first(values, k)[..., :k]
+
+
+def _squared_distances(x: Tensor, reference: Tensor) -> Tensor:
+    """Mean squared differences by one matrix product: [..., N, M], [..., B, M] -> [..., N, B]."""
     if x.shape[-1] == 1:  # many rows of one column lie so near that products would leave rounding errors only
-        return (x - reference.mT).abs()
+        return (x - reference.mT).square_()
     center = reference.mean(-2, keepdim=True)  # rows far from 0 would cost digits
     x, reference = x - center, reference - center
-    squares = x.square().sum(-1).unsqueeze(-1) + reference.square().sum(-1).unsqueeze(-2)
-    squared = torch.add(squares, x @ reference.mT, alpha=-2)
+    own, others = x.square().sum(-1).unsqueeze(-1), reference.square().sum(-1).unsqueeze(-2)
+    squared = (x @ reference.mT).mul_(-2).add_(own).add_(others)
     # Equal rows have a distance of 0, not what rounding leaves of the difference of large numbers.
-    squared = torch.where(squared < ROUNDING_SHARE * squares, 0.0, squared)
-    return (squared / x.shape[-1]).sqrt()
+    if bool((squared.amin(-1, keepdim=True) < ROUNDING_SHARE * (own + others.amax(-1, keepdim=True))).any()):
+        squared.masked_fill_(squared < ROUNDING_SHARE * (own + others), 0.0)
+    return squared.div_(x.shape[-1])

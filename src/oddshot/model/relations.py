@@ -439,7 +439,7 @@ class LongLeaveOneOutView(LeaveOneOutView):
         """The same, in the place of the distances."""
         bandwidth, count = float(self.context.bandwidth), self.count(slice(self.context.n_anomaly, None))
         out = count.new_empty(4, len(count))
-        torch.div(self.nearest_background[0, 0], bandwidth, out=out[0])
+        out[0] = self.nearest_background[0, 0]
         start = 0
         for distance in self._chunks:
             own = slice(start, start := start + len(distance))

@@ -58,10 +58,12 @@ def encode_array(
     scale = np.array([encoder.scale for encoder in encoders])
     has_indicator = np.array([encoder.missing for encoder in encoders], bool)
     scaled, missing = np.empty(X.shape, np.float32), np.empty(X.shape, bool)
-    step = max(_BLOCK_NUMBERS // max(X.shape[1], 1), 1)
-    for top in range(0, len(X), step):
-        block = slice(top, top + step)
-        missing[block] = standardise(np.asarray(X[block], np.float64), mean, scale, scaled[block])
+    step = min(max(_BLOCK_NUMBERS // max(X.shape[1], 1), 1), len(X))
+    means, scales = np.tile(mean, step), np.tile(scale, step)  # a block is one long row, for which NumPy is faster
+    for top in range(0, len(X), step or 1):
+        values = np.asarray(X[top : top + step], np.float64).reshape(-1)
+        block, n = slice(top, top + step), len(values)
+        missing[block].reshape(-1)[:] = standardise(values, means[:n], scales[:n], scaled[block].reshape(-1))
     constant = np.array([encoder.constant for encoder in encoders], bool)
     if constant.any():
         beside = np.empty((len(X), int(constant.sum())), np.float32)

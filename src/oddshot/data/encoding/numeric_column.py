@@ -44,6 +44,12 @@ _MIN_ROWS = 20
 _MIN_NUMBER_SHARE = 0.95  # of the cells; the others are typing errors, or words such as "error"
 _N_PROBED_TEXTS, _MIN_PROBED_SHARE = 1000, 0.5
 _MAX_TEXTS_OF_NOTATION = 100_000  # by which the notation is found where not every text is a number
+_CHECKS = {
+    **dict.fromkeys(("missing", "constant", "tolerant"), is_bool),
+    **dict.fromkeys(("scale", "limit"), is_scale),
+    "mean": is_mean,
+    "notation": is_notation,
+}
 _MIN_DIFFERENT_NUMBERS = 10  # fewer may be codes
 
 
@@ -67,9 +73,9 @@ class NumericColumn(ColumnEncoder):
     limit: float = MAX_SCALED_VALUE
 
     def __post_init__(self) -> None:
-        flags = dict.fromkeys(("missing", "constant", "tolerant"), is_bool)
-        check_fields(self, mean=is_mean, scale=is_scale, notation=is_notation, limit=is_scale, **flags)
-        object.__setattr__(self, "notation", Notation(*self.notation))
+        check_fields(self, **_CHECKS)
+        if not isinstance(self.notation, Notation):
+            object.__setattr__(self, "notation", Notation(*self.notation))
 
     @classmethod
     def from_moments(
