@@ -32,5 +32,6 @@ def score_held_out(
     """Adapt to each support and score its queries. unlabelled: [1, T, U, M] or None."""
     score = method.adapt(support, unlabelled)
     evidence = gather_evidence(score, support, unlabelled)
-    normal, anomaly = (score(rows)[0].double().cpu().numpy() for rows in query)
+    scores: FloatArray = score(query.joined())[0].double().cpu().numpy()
+    normal, anomaly = np.split(scores, [query.normal.shape[2]], axis=1)
     return HeldOutScores(evidence, normal, anomaly)

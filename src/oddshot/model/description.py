@@ -49,10 +49,13 @@ class Describer:
 
     def describe_support(self) -> Tensor:
         """Descriptions of the labelled rows by leave-one-out, anomalies first: [R, T, K, D]."""
-        context = self.context
         if not torch.is_grad_enabled():  # then all rows are described sooner or later
-            return self.describe_context()[:, :, : context.n_labelled]
-        return self._leave_one_out(context.support_leave_one_out, self._leave_one_out_weights)
+            return self.describe_context()[:, :, : self.context.n_labelled]
+        return self.describe_support_alone()
+
+    def describe_support_alone(self) -> Tensor:
+        """The same where the unlabelled rows need not be described."""
+        return self._leave_one_out(self.context.support_leave_one_out, self._leave_one_out_weights)
 
     def describe_context(self) -> Tensor:
         """Descriptions of all context rows by leave-one-out, anomalies, normal rows, unlabelled rows: [R, T, L, D]."""
@@ -118,7 +121,7 @@ class Describer:
         mask: [K, N], 0 for labelled rows that are left out; None where none is.
         """
         n_anomaly, (W, _) = self.context.n_anomaly, _first(self.pair)
-        out = _layer(W[:, :, :N_PAIR_ROW_FEATURES], view.pair_features()).add_(self.labelled_part).relu_()
+        out = _plus(_layer(W[:, :, :N_PAIR_ROW_FEATURES], view.pair_features()), self.labelled_part).relu_()
         if mask is not None:
             out = out * mask
         anomaly, normal = out[:, :, :, :n_anomaly].sum(3), out[:, :, :, n_anomaly:]
@@ -146,7 +149,7 @@ class Describer:
 
     def _curve_values(self, knots: Tensor, anomaly: AnomalyOffset) -> Tensor:
         """The column network at these knots: [R, T, M, N] -> [R, C, T, M, N]."""
-        return _all_layers(self.column, self.curves.value_features(knots, anomaly), self.marks).relu_()
+        return _all_layers(self.column, self.curves.value_features(knots, anomaly), self.marks, relu=True)
 
     def _pooled(self, x: Tensor, anomaly: AnomalyOffset, weights: Tensor) -> Tensor:
         """Weighted means over the columns, and a power mean: [R, T, M, N] -> [R, T, D, N]."""
@@ -225,22 +228,37 @@ def _first(network: Network) -> tuple[Tensor, Tensor]:
     return network.weights[0].mT, network.biases[0].mT
 
 
-def _all_layers(network: Network, x: Tensor, marks: Tensor | None) -> Tensor:
-    """A network over the second dimension, with the columns' marks as further inputs: [R, in, ...] -> [R, out, ...]."""
+def _all_layers(network: Network, x: Tensor, marks: Tensor | None, relu: bool = False) -> Tensor:
+    """A network over the second dimension, with the columns' marks as further inputs: [R, in, ...] -> [R, out, ...].
+
+    relu: whether there is a ReLU after its last layer too.
+    """
     assert network.biases is not None
-    (W, b), n = _first(network), x.shape[1]
-    x = _layer(W[:, :, :n], x, b)
-    if marks is not None:
-        x = x.add_(_layer(W[:, :, n:], marks))
-    for k in range(1, len(network.weights)):
-        x = _layer(network.weights[k].mT, x.relu_(), network.biases[k].mT)
+    (W, b), n, last = _first(network), x.shape[1], len(network.weights) - 1
+    if marks is None:
+        x = _layer(W[:, :, :n], x, b, relu=relu or last > 0)
+    else:
+        x = _plus(_layer(W[:, :, :n], x, b), _layer(W[:, :, n:], marks))
+        x = x.relu_() if relu or last > 0 else x
+    for k in range(1, last + 1):
+        x = _layer(network.weights[k].mT, x, network.biases[k].mT, relu=relu or k < last)
     return x
 
 
-def _layer(W: Tensor, x: Tensor, b: Tensor | None = None) -> Tensor:
+def _layer(W: Tensor, x: Tensor, b: Tensor | None = None, relu: bool = False) -> Tensor:
     """W: [R, out, in], x: [R, in, T, ...] -> [R, out, T, ...]. b: [R, out, 1]."""
     if x.is_cuda:
         out = taskwise_layer(W, x.flatten(3), b)
     else:
         out = torch.bmm(W, x.flatten(2)) if b is None else torch.baddbmm(b, W, x.flatten(2))
+    if relu:
+        out = out.relu_()  # of the tensor itself, not of a view; see `_plus`
     return out.view(*out.shape[:2], *x.shape[2:])
+
+
+def _plus(x: Tensor, y: Tensor) -> Tensor:
+    """x + y, in place unless gradients are recorded: for a view that is changed autograd copies all of it three times.
+
+    y is broadcast to the shape of x.
+    """
+    return x + y if torch.is_grad_enabled() else x.add_(y)
