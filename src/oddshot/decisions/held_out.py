@@ -32,6 +32,5 @@ def score_held_out(
     """Adapt to each support and score its queries. unlabelled: [1, T, U, M] or None."""
     score = method.adapt(support, unlabelled)
     evidence = gather_evidence(score, support, unlabelled)
-    scores: FloatArray = score(query.joined())[0].double().cpu().numpy()
-    normal, anomaly = np.split(scores, [query.normal.shape[2]], axis=1)
+    normal, anomaly = (score(rows)[0].double().cpu().numpy() for rows in query)
     return HeldOutScores(evidence, normal, anomaly)
