@@ -1,6 +1,7 @@
 """The methods of other libraries: which rows they see, with which settings, and what happens without the library."""
 
 import importlib
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -10,10 +11,11 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import OneClassSVM
 
 from oddshot.errors import InputError
-from oddshot.methods import METHODS
+from oddshot.methods import METHODS, classical, random_forest
 from oddshot.methods.boosted import BoostedConfig
 from oddshot.methods.classical import ClassicalConfig
 from oddshot.methods.contract import LabelledRows
+from oddshot.methods.random_forest import fit_random_forest
 from tests.methods.samples import build, random_rows, small_config
 
 
@@ -65,11 +67,33 @@ def test_nearest_row_by_hand():
 @pytest.mark.parametrize(("defaults", "trees"), [("paper", 10), ("modern", 100)])
 def test_forests_have_the_trees_of_their_defaults(defaults, trees, monkeypatch):
     seen = []
-    fit = RandomForestClassifier.fit
-    monkeypatch.setattr(RandomForestClassifier, "fit", lambda self, X, y: seen.append(self) or fit(self, X, y))
+    fit = classical.fit_random_forest
+    monkeypatch.setattr(classical, "fit_random_forest", lambda X, y, n, seed: seen.append(n) or fit(X, y, n, seed))
     scores = one_task("rf", defaults=defaults)[0]
-    assert seen[0].n_estimators == trees
+    assert seen == [trees]
     np.testing.assert_allclose(scores * trees, np.round(scores * trees), atol=1e-9)
+
+
+@pytest.mark.parametrize(("n_normal", "n_anomaly", "width"), [(5, 1, 20), (1, 1, 1), (40, 12, 3), (5, 2, 512)])
+def test_random_forest_is_scikit_learns_to_the_last_bit(n_normal, n_anomaly, width):
+    rng = np.random.default_rng(n_normal)
+    X = rng.normal(size=(n_normal + n_anomaly, width))
+    X[:, 0] = np.round(X[:, 0])  # with ties
+    y, query = np.repeat([0, 1], [n_normal, n_anomaly]), rng.normal(size=(30, width))
+    for seed in (0, 3, 2**32 - 1):
+        expected = RandomForestClassifier(20, random_state=seed).fit(X, y).predict_proba(query)[:, 1]
+        assert np.array_equal(fit_random_forest(X, y, 20, seed)(query), expected)
+
+
+@pytest.mark.parametrize("error", [ImportError, TypeError])
+def test_random_forest_of_a_scikit_learn_with_other_inner_parts(error, monkeypatch):
+    rng = np.random.default_rng(0)
+    X, y, query = rng.normal(size=(9, 3)), np.repeat([0, 1], [6, 3]), rng.normal(size=(30, 3))
+    expected = fit_random_forest(X, y, 10, 0)(query)
+    refused = Mock(side_effect=error)
+    monkeypatch.setattr(random_forest, "_grow_trees", refused)
+    assert np.array_equal(fit_random_forest(X, y, 10, 0)(query), expected)
+    assert refused.called
 
 
 def test_isolation_forest_is_scikit_learns_on_normal_rows():

@@ -88,9 +88,10 @@ def test_scores_are_float64_and_not_all_equal(name):
 
 @torch.no_grad()
 def test_tasks_are_represented_alone_as_in_their_scores(name):
-    support, _ = easy_episodes()
-    with torch.no_grad():
-        assert torch.equal(trained(name).represent_tasks(support), trained(name).adapt(support).representation)
+    method, (support, query) = trained(name), easy_episodes()
+    for unlabelled in (None, query.normal):
+        alone, adapted = method.represent_tasks(support, unlabelled), method.adapt(support, unlabelled)
+        torch.testing.assert_close(alone, adapted.representation)
 
 
 def test_order_of_the_support_does_not_matter(name):

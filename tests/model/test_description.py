@@ -8,7 +8,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oddshot.model import relations
+from oddshot.model import description, relations
 from oddshot.model.curves import N_KNOTS
 from oddshot.model.description import Describer
 from oddshot.model.networks import Network
@@ -152,6 +152,44 @@ def test_where_gradients_are_wanted_many_rows_have_them():
         assert all(parameter.grad.abs().max() > 0 for parameter in network.weights)
     with torch.no_grad():
         torch.testing.assert_close(at_once(describe, x), described.detach())
+
+
+@pytest.mark.parametrize("has_marks", [False, True])
+def test_gradients_are_those_that_torch_derives_from_plain_operations(has_marks, monkeypatch):
+    def layer(W, x, b=None, is_rectified=False):
+        out = torch.einsum("roi,ri...->ro...", W, x) + (0 if b is None else b)
+        return out.relu() if is_rectified else out
+
+    def pooled(knots, share, weights):
+        left, right = knots.chunk(2, dim=-1)
+        value, power = (a + share * (b - a) for a, b in ((left, right), (left**4, right**4)))
+        means = torch.einsum("rthm,rctmn->rcthn", weights, value)
+        return means, torch.einsum("rthm,rctmn->rcthn", weights[:, :, :1], power)
+
+    def gradients():
+        describe = describer(make(5, 2, 6, 4, 0))
+        networks = (describe.pair, describe.column, describe.attention)
+        if has_marks:
+            describe = dataclasses.replace(describe, marks=draw(3, *describe.context.rows.shape[:1], 2, 1, 4, 1))
+            for network in networks[1:]:
+                network.weights[0] = torch.nn.Parameter(torch.cat([network.weights[0], network.weights[0][:, :2]], 1))
+        x = draw(1, *describe.context.rows.shape[:2], 9, 4).requires_grad_()
+        (describe(x).square().sum() + describe.describe_support().sum()).backward()
+        return [x.grad, *(one.grad for network in networks for one in network.parameters())]
+
+    found = gradients()
+    monkeypatch.setattr(description, "taskwise_layer", layer)
+    monkeypatch.setattr(description, "pool_curves", pooled)
+    for one, expected in zip(found, gradients(), strict=True):
+        torch.testing.assert_close(one, expected)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize(("n", "a", "u"), SIZES)
+def test_the_support_is_described_alone_as_among_all_rows(n, a, u):
+    describe = describer(make(n, a, u))
+    alone = dataclasses.replace(describe, context=dataclasses.replace(describe.context)).describe_support_alone()
+    torch.testing.assert_close(alone, describe.describe_support())
 
 
 @torch.no_grad()

@@ -9,9 +9,11 @@ from oddshot.data.episodes.synthesis import mixed_tasks
 from oddshot.errors import InputError
 from oddshot.methods.ablations import WoNN, WoNNConfig
 from oddshot.methods.eigen import Eigen, EigenConfig
+from oddshot.methods.relative import Relative
 from oddshot.model.device import resolve_device
 from oddshot.training import Episodes, TrainingConfig, TrainingData, evaluate, train, validation_episodes
 from oddshot.training.device_sampling import draw_without_replacement
+from oddshot.training.validation import Validator
 from tests import references
 
 SIZES = EpisodeSizes(3, 1, 6, 3)
@@ -216,6 +218,23 @@ def test_evaluate_gives_both_aucs():
     normal, anomaly = score(episodes[1].normal).detach(), score(episodes[1].anomaly).detach()
     assert float(strict[0, 2]) == pytest.approx(references.auc(normal[0, 2], anomaly[0, 2], 0.0))
     assert float(half[0, 2]) == pytest.approx(references.auc(normal[0, 2], anomaly[0, 2], 0.5))
+
+
+@pytest.mark.parametrize("method_type", [Eigen, Relative])
+def test_only_the_folds_are_validated_and_all_replicas_have_their_mean(method_type):
+    method = method_type(3, method_type.config_type(units=8), 3)
+    method.initialise([torch.Generator().manual_seed(seed) for seed in range(3)])
+    streams = [np.random.SeedSequence(seed) for seed in range(3)]
+    held_out = validation_episodes([tasks(seed) for seed in range(3)], SIZES, "resampled", torch.device("cpu"), streams)
+    with method.being_trained(torch.Generator().manual_seed(0)):
+        validate, validate_all = Validator(method, *held_out, n_folds=2), Validator(method, *held_out)
+        for _ in range(2):
+            of_all = validate_all()
+            np.testing.assert_allclose(validate(), [float(of_all[:2].mean())] * 3, rtol=1e-12)
+            with torch.no_grad():  # as a step does
+                for parameter in method.parameters():
+                    parameter.add_(torch.randn(parameter.shape, generator=torch.Generator().manual_seed(1)))
+        assert not torch.equal(validate_all(), of_all)
 
 
 def test_few_validation_tasks_are_drawn_several_times_unless_rows_are_fixed():

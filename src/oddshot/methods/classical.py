@@ -13,6 +13,7 @@ from torch import Tensor
 
 from oddshot.methods.contract import LabelledRows, Method, Score
 from oddshot.methods.hyperparameters import require_at_least, require_one_of
+from oddshot.methods.random_forest import fit_random_forest
 
 FloatArray = NDArray[np.float64]
 RowScorer = Callable[[FloatArray], FloatArray]  # rows [N, M] -> scores [N]
@@ -147,11 +148,8 @@ class RF(PerTask):
 
     def fit_task(self, normal: FloatArray, anomaly: FloatArray, seed: int) -> RowScorer:
         """The mean over trees of the probability of an anomaly."""
-        from sklearn.ensemble import RandomForestClassifier
-
-        trees = 10 if self.config.defaults == "paper" else 100
-        model = RandomForestClassifier(n_estimators=trees, random_state=seed).fit(*labelled(normal, anomaly))
-        return lambda x: model.predict_proba(x)[:, 1]
+        n_trees = 10 if self.config.defaults == "paper" else 100
+        return fit_random_forest(*labelled(normal, anomaly), n_trees, seed)
 
 
 def labelled(normal: FloatArray, anomaly: FloatArray) -> tuple[FloatArray, NDArray[np.int64]]:

@@ -51,10 +51,13 @@ class Describer:
 
     def describe_support(self) -> Tensor:
         """Descriptions of the labelled rows by leave-one-out, anomalies first: [R, T, K, D]."""
-        context = self.context
         if not torch.is_grad_enabled():  # then all rows are described sooner or later
-            return self.describe_context()[:, :, : context.n_labelled]
-        return self._leave_one_out(context.support_leave_one_out, self._leave_one_out_weights)
+            return self.describe_context()[:, :, : self.context.n_labelled]
+        return self.describe_support_alone()
+
+    def describe_support_alone(self) -> Tensor:
+        """The same where the unlabelled rows need not be described."""
+        return self._leave_one_out(self.context.support_leave_one_out, self._leave_one_out_weights)
 
     def describe_context(self) -> Tensor:
         """Descriptions of all context rows by leave-one-out, anomalies, normal rows, unlabelled rows: [R, T, L, D]."""

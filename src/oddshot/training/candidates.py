@@ -4,6 +4,7 @@ import copy
 import dataclasses
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -67,9 +68,10 @@ class ComparedFleet:
         """Whether there are tasks to learn from beside those held out."""
         return all(len(fold.training) > 0 for fold in self.folds)
 
-    def of_fold(self, k: int) -> TaskSet:
-        """All tasks, scaled as fold k would scale them."""
-        return scaled_by(self.encoded, self.folds[k].training, self.encoding)
+    @cached_property
+    def of_folds(self) -> list[TaskSet]:
+        """All tasks, scaled as each fold would scale them; for all candidates."""
+        return [scaled_by(self.encoded, fold.training, self.encoding) for fold in self.folds]
 
 
 @dataclass(frozen=True)
@@ -173,7 +175,10 @@ def _for_width(method: Method, n_attributes: int) -> Method:
 def _untrained(title: str, method: Method, fleet: ComparedFleet, run: CandidateTraining) -> Contender:
     """A method as it is, for tasks that are encoded alike."""
     method.to(run.device).eval()
-    aucs = [encoded_aucs(method, fleet.of_fold(k).X, drawn, run.device) for k, drawn in enumerate(fleet.episodes)]
+    aucs = [
+        encoded_aucs(method, tasks.X, drawn, run.device)
+        for tasks, drawn in zip(fleet.of_folds, fleet.episodes, strict=True)
+    ]
 
     def finish(facts: dict[str, Any]) -> Model:
         streams = [np.random.SeedSequence([run.seed, 1])]
@@ -224,7 +229,7 @@ def episodes_per_epoch(fleet: ComparedFleet) -> int:
 def _trained(plan: TrainingPlan, fleet: ComparedFleet, run: CandidateTraining) -> Contender:
     """Train a replica for each fold and one for all tasks, side by side, to the epoch at which the folds are best."""
     folds, n_folds, width = fleet.folds, len(fleet.folds), fleet.encoding.n_attributes
-    task_sets = [fleet.of_fold(k) for k in range(n_folds)]
+    task_sets = fleet.of_folds
     learned = plan.method(width, plan.config, n_folds + 1)
     with training_bar(plan.training, enabled=run.progress, title=f"training {plan.title}") as on_epoch:
         history = train(

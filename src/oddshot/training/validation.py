@@ -23,22 +23,41 @@ class Validator:
     """The mean validation AUC of every replica, [R], on fixed episodes; on CUDA it is a CUDA graph.
 
     n_folds: if it is not 0, every replica gets the mean AUC of the first n_folds replicas, so that all of them have the
-    same best epoch.
+    same best epoch; only these are validated.
     """
 
     def __init__(self, method: Method, support: LabelledRows, query: LabelledRows, n_folds: int = 0) -> None:
-        self.method, self.support, self.query, self.n_folds = method, support, query, n_folds
+        self.method, self.n_folds = method, n_folds
+        self.validated = first_replicas(method, n_folds) if 0 < n_folds < method.replicas else method
+        self.support, self.query = (
+            LabelledRows(*(part[: self.validated.replicas] for part in rows)) for rows in (support, query)
+        )
         on_cuda = support.normal.device.type == "cuda"
         self.mean_auc = CudaGraphFunction(self._mean_auc) if on_cuda else self._mean_auc
 
     def __call__(self) -> Tensor:
         """Validate the current weights. Returns [R]."""
         self.method.eval()
+        if self.validated is not self.method:
+            copy_replicas(self.method, self.validated)
         return self.mean_auc()
 
     def _mean_auc(self) -> Tensor:
-        auc = evaluate(self.method, self.support, self.query)[1].mean(-1)
-        return auc[: self.n_folds].mean().repeat(len(auc)) if self.n_folds else auc
+        auc = evaluate(self.validated, self.support, self.query)[1].mean(-1)
+        return auc.mean().repeat(self.method.replicas) if self.n_folds else auc
+
+
+def first_replicas(method: Method, n: int) -> Method:
+    """The first n replicas of a method as one of their own, with copies of their weights."""
+    first = type(method)(method.n_attributes, method.config, n).to(method.device)
+    first.is_being_trained = method.is_being_trained
+    copy_replicas(method, first)
+    return first
+
+
+def copy_replicas(method: Method, first: Method) -> None:
+    """Copy the weights of the first replicas of a method to one that has only these."""
+    first.load_state_dict({name: value[: first.replicas] for name, value in method.state_dict().items()})
 
 
 class EarlyStopping:

@@ -24,6 +24,7 @@ from oddshot.data.encoding.numeric_arrays import (
     is_numeric_array,
 )
 from oddshot.data.encoding.numeric_column import NumericColumn
+from oddshot.data.encoding.plain_numbers import fit_plain_numbers, plain_matrix
 from oddshot.data.encoding.running import RUNNING_NUMBER, UNIQUE_KEY
 from oddshot.data.encoding.scaling import MAX_SCALED_VALUE
 from oddshot.data.tables.column_names import select_columns
@@ -113,6 +114,10 @@ class Encoding:
             used = [name not in self.dropped for name in self.columns]
             return encode_array(numeric, X if all(used) else X[:, used], skipped)
         table = pair_with_row_before(self._select(X, where), self.intervals)
+        if len(numeric) == len(self.encoders) and table.num_rows <= _ROWS_PER_BLOCK:
+            matrix = plain_matrix(table)
+            if matrix is not None:
+                return encode_array(numeric, matrix, skipped)
         return _encode_table(
             table, self.encoders, [CellLocation(where, one.name, row_numbers, skipped) for one in self.encoders]
         )
@@ -220,8 +225,12 @@ def _fit_tables(
 
     is_named, others = has_column_names(tables[0]), [as_table(X) for X in context]
     names_of_others = [set(table.column_names) for table in others]
+    unasked = [name for name in columns if choice.reason_to_drop(name) is None and choice.kind(name) is None]
+    plain = {} if others else fit_plain_numbers(arrow_tables, unasked)
     found = [
-        choice.reason_to_drop(name) or fit(name, choice.kind(name), not is_named or choice.keeps(name))
+        choice.reason_to_drop(name)
+        or plain.get(name)
+        or fit(name, choice.kind(name), not is_named or choice.keeps(name))
         for name in columns
     ]
     if all(isinstance(one, str) for one in found):  # a key is better than nothing

@@ -39,6 +39,11 @@ _YEARS = 1900, 2100
 _MIN_DIFFERENT_DATES = 3  # numbers that are days by chance are rare
 
 
+def is_named_like_time(name: str) -> bool:
+    """Return whether a column has a name such as created_at."""
+    return _TIME_NAME.search(name) is not None
+
+
 def why_left_out(name: str, tables: Sequence[FloatArray]) -> str | None:
     """Return why a column of numbers is of no use, or None if it may be.
 
@@ -54,7 +59,7 @@ def why_left_out(name: str, tables: Sequence[FloatArray]) -> str | None:
         return RUNNING_NUMBER
     if not is_whole or n_rows < MIN_ROWS:
         return None
-    if _TIME_NAME.search(name) is not None and _is_sorted(values):
+    if is_named_like_time(name) and _is_sorted(values):
         return RUNNING_NUMBER
     if not all(len(np.unique(one)) == len(one) for one in values):
         return None
@@ -80,7 +85,7 @@ def date_order(name: str, tables: Sequence[FloatArray]) -> DateOrder | None:
         return None
     if len(np.unique(values)) >= _MIN_DIFFERENT_DATES and not np.isnan(seconds_of_numbers(values, "number ymd")).any():
         return "number ymd" if _YEARS[0] <= values.min() // 10_000 <= values.max() // 10_000 <= _YEARS[1] else None
-    if _TIME_NAME.search(name) is None:
+    if not is_named_like_time(name):
         return None
     first, last = _EPOCH_SECONDS
     is_whole = bool((np.trunc(values) == values).all())
@@ -106,7 +111,7 @@ def _is_running(name: str, values: Sequence[FloatArray], n_rows: int, is_whole: 
     if n_rows < MIN_ROWS:
         is_counter = is_whole and has_same_steps and abs(float(steps[0])) == 1
         return is_counter or (has_key_name and is_whole)
-    return is_whole or has_same_steps or _TIME_NAME.search(name) is not None
+    return is_whole or has_same_steps or is_named_like_time(name)
 
 
 def _is_strictly_sorted(values: Sequence[FloatArray]) -> bool:
