@@ -51,9 +51,11 @@ def test_blocks_files_and_loaded_detectors_score_the_same(fitted, tmp_path, monk
     new = frame(1)
     expected = fitted.score_samples(new)
     monkeypatch.setattr(module, "MAX_BLOCK_ROWS", 7)
-    np.testing.assert_allclose(fitted.score_samples(new), expected, rtol=1e-5)
+    np.testing.assert_allclose(fitted.score_samples(new), expected, rtol=1e-5, atol=1e-5)
     fitted.save(tmp_path / "detector.safetensors")
-    np.testing.assert_allclose(load_detector(tmp_path / "detector.safetensors").score_samples(new), expected, rtol=1e-5)
+    np.testing.assert_allclose(
+        load_detector(tmp_path / "detector.safetensors").score_samples(new), expected, rtol=1e-5, atol=1e-5
+    )
     new.to_csv(tmp_path / "new.csv", index=False)
     monkeypatch.setattr(readers.stream_table, "__defaults__", (7, None))
     for suffix in ("csv", "jsonl"):

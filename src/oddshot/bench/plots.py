@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from oddshot.bench.paper import METHOD_TITLES, method_title
 from oddshot.data.files import atomic_path
 
-# The palette of Okabe and Ito, which colour-blind readers can tell apart; methods also differ by their markers.
-COLOURS = ("#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-MARKERS = "os^DvPX"
+# The palette of Okabe and Ito and grey, which colour-blind readers can tell apart; markers differ too.
+COLOURS = ("#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
+MARKERS = "os^DvPX*<>h"
 
 
 @dataclass(frozen=True)
