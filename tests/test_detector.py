@@ -406,7 +406,7 @@ def test_unlabelled_rows_are_asked_for_where_a_cautious_threshold_finds_nothing(
     assert messages(lambda: cautious.predict(X[:50])) == []  # 2.5 expected
     assert messages(lambda: cautious.score_samples(X)) == []
     better = FewShotDetector().fit(X[np.r_[known, others]], np.r_[np.zeros(3), np.full(len(others), -1)])
-    assert better.predict(X[30:60]).mean() > 0.3
+    assert better.predict(X[30:60]).mean() > 0.2  # of the anomalies; without unlabelled rows none
     assert messages(lambda: better.predict(X[235:])) == []
 
 

@@ -77,7 +77,7 @@ def test_all_methods_meet_the_same_tasks_and_the_picture_shows_the_first(small_d
     assert {len(values) for values in result.new.values()} == {8}
     spaces = result.spaces
     assert spaces.original.shape == (36, 64)
-    assert spaces.embedded.shape == (36, 128)
+    assert spaces.embedded.shape == (36, 64)
     counts = [((spaces.y == y) & (spaces.is_support == support)).sum() for support in (True, False) for y in (0, 1)]
     assert counts == [5, 1, 25, 5]
     again = demo.run_demo(seed=3, device="cpu")

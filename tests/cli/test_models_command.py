@@ -38,7 +38,7 @@ def test_show_prints_the_card_and_checks_the_file(folder):
     assert shown.startswith("---\nlanguage: en\n")
     assert "\n# universal\n" in shown
     assert shown.endswith(
-        f"universal.safetensors: <Model 'relative': 168,843 weights, tables of any width, "
+        f"universal.safetensors: <Model 'relative': 51,075 weights, tables of any width, "
         f"calibrated>, SHA-256 {facts['sha256']}\n"
     )
     (folder / "pumps" / "README.md").unlink()

@@ -7,6 +7,8 @@ from statistics import fmean
 
 import pytest
 
+from oddshot.bench.curves import SWEEPS, collect_curves
+from oddshot.bench.export import read_runs
 from tests.docs.pages import ROOT
 
 RESULTS = ROOT / "results"
@@ -59,22 +61,19 @@ def test_the_tables_of_the_paper(protocol):
         assert f"| {expected['Ours']:.3f}, the paper's method here |" in (ROOT / "README.md").read_text()
 
 
-def test_the_method_that_ships_was_run_again_on_eight_datasets():
-    """The grid has an earlier version of `relative`; pages that quote it say how today's differs."""
-    aucs = {}
-    for name in ("runs", "relative_again"):
-        with open(RESULTS / "resampled" / f"{name}.csv") as file:
-            aucs[name] = {
-                (row["dataset"], row["split"]): float(row["auc_half"])
-                for row in csv.DictReader(file)
-                if row["method"] == "relative" and row["auc_half"]
-            }
-    again = aucs["relative_again"]
-    assert (len(again), len({dataset for dataset, _ in again})) == (24, 8)
-    today, before = fmean(again.values()), fmean(aucs["runs"][key] for key in again)
-    for page in ("README.md", "docs/how-to/reproduce-the-paper.md"):
-        text = " ".join(lines_of(page))
-        assert re.search(rf"{today:.3f}( on average)? where (that|the earlier) one had {before:.3f}", text), page
+def test_the_curves_over_tasks_and_labelled_rows():
+    """The AUCs that the page names are those of the committed runs."""
+    records = read_runs(RESULTS / "resampled" / "curves.csv")
+    text = " ".join(lines_of("results/resampled/README.md"))
+    methods = {"`relative`": "relative", "Proto": "proto", "R2D2": "r2d2", "FT": "ft"}
+    for name, last in (("tasks", "ionosphere"), ("normals", "landmine")):
+        datasets = ("glass", "stamps", "pendigits", "wdbc", last)
+        curves, common = collect_curves(records, SWEEPS[name], "resampled", "half", None, datasets, [*methods.values()])
+        assert set(common) == set(datasets)
+        for title, method in methods.items():
+            mean = [f"{value:.3f}" for value in curves[method].mean]
+            shown = re.findall(rf"{title} (?:has|grows from|from|falls from) ({mean[0]}).{{0,18}} ({mean[-1]})", text)
+            assert shown or (name, method) in {("tasks", "r2d2"), ("normals", "ft")}, (name, title, mean)
 
 
 def test_the_situations_of_the_field_trial():

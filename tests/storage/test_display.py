@@ -45,7 +45,7 @@ class Reader(HTMLParser):
 
 
 def test_a_model_is_one_line():
-    assert repr(load_universal()) == "<Model 'relative': 168,843 weights, tables of any width, calibrated>"
+    assert repr(load_universal()) == "<Model 'relative': 51,075 weights, tables of any width, calibrated>"
     bare = replace(small_model("eigen", mixed), calibration=None)
     assert repr(bare).startswith("<Model 'eigen': ")
     assert repr(bare).endswith(" weights, 5 columns, not calibrated>")
@@ -56,7 +56,7 @@ def test_a_model_is_one_line():
 def test_the_table_of_a_model():
     shipped = Reader(load_universal()._repr_html_())
     assert shipped.tags <= TAGS
-    assert shipped.facts["Method"] == "relative, 168,843 weights"
+    assert shipped.facts["Method"] == "relative, 51,075 weights"
     assert shipped.facts["Columns"] == "any: each table is encoded by its own rows"
     assert shipped.facts["Threshold"].startswith("calibrated for supports with ")
     assert "steps 2400" in shipped.facts["Training"]
@@ -71,7 +71,7 @@ def test_the_table_of_a_fitted_detector():
     y[20:] = -1
     detector = FewShotDetector(false_positive_rate=0.02).fit(X, y)
     facts = Reader(detector._repr_html_()).facts
-    assert facts["Method"] == "relative, 168,843 weights"
+    assert facts["Method"] == "relative, 51,075 weights"
     assert "2 numbers: temperature, speed" in facts["Columns"]
     assert facts["Rows"] == "16 labelled normal, 4 labelled anomalous, 20 unlabelled"
     assert facts["Threshold"] == f"{detector.threshold_:.4g}, for a false-positive rate of 2 %"

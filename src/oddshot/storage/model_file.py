@@ -71,7 +71,7 @@ class Model:
     >>> import oddshot
     >>> model = oddshot.load_universal()
     >>> model
-    <Model 'relative': 168,843 weights, tables of any width, calibrated>
+    <Model 'relative': 51,075 weights, tables of any width, calibrated>
     >>> sorted(model.training)
     ['context_share', 'learning_rate', 'seed', 'steps', 'tasks', 'weight_decay']
     """
@@ -119,7 +119,7 @@ class Model:
         >>> import oddshot
         >>> oddshot.load_universal().save("model.safetensors")  # in the working folder
         >>> oddshot.load_model("model.safetensors").n_weights
-        168843
+        51075
         """
         write_bytes(as_path(path), to_bytes(self))
 
