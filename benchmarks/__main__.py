@@ -25,12 +25,21 @@ REPORT = Path(__file__).parent / "report.json"
 
 def main(names: list[str]) -> None:
     verdicts: list[Verdict] = []
+    old = json.loads(REPORT.read_text()) if REPORT.exists() else []
     for name in names or NAMES:
         for verdict in importlib.import_module(f"benchmarks.{name}").run():
             verdicts.append(Verdict(*verdict))
             print(as_line(verdicts[-1]), flush=True)
-    lines = [one._asdict() | {"machine": describe_machine()} for one in verdicts]
-    REPORT.write_text(json.dumps([*kept(verdicts, names), *lines], indent=2) + "\n")
+        write_report(old, verdicts, is_whole=not names and name == NAMES[-1])
+
+
+def write_report(old: list[dict[str, object]], verdicts: list[Verdict], is_whole: bool) -> None:
+    """The new lines after those of the old report that they do not replace; after a whole run only slow ones of it."""
+    if is_whole:
+        old = [line for line in old if str(line["name"]).startswith(tuple(SLOW.values()))]
+    new = [verdict._asdict() | {"machine": describe_machine()} for verdict in verdicts]
+    kept = [line for line in old if line["name"] not in {verdict.name for verdict in verdicts}]
+    REPORT.write_text(json.dumps([*kept, *new], indent=2) + "\n")
 
 
 def as_line(verdict: Verdict) -> str:
@@ -39,14 +48,6 @@ def as_line(verdict: Verdict) -> str:
         return f"none            (target {verdict.target:g})  {verdict.name}: {verdict.note}"
     word = "ok    " if verdict.ok else "MISSED"
     return f"{word} {verdict.ratio:8.2f} (target {verdict.target:g})  {verdict.name}"
-
-
-def kept(verdicts: list[Verdict], names: list[str]) -> list[dict[str, object]]:
-    """The lines of the last report that this run has not made anew."""
-    old = json.loads(REPORT.read_text()) if REPORT.exists() else []
-    if not names:
-        old = [line for line in old if line["name"].startswith(tuple(SLOW.values()))]
-    return [line for line in old if line["name"] not in {verdict.name for verdict in verdicts}]
 
 
 if __name__ == "__main__":
