@@ -1,5 +1,6 @@
 """Commands and servers killed at random moments, or with a full disk: files are old, new or absent, never parts."""
 
+import http.client
 import json
 import os
 import re
@@ -177,7 +178,7 @@ def _kill_server(
         killer = subprocess.Popen(["sh", "-c", f"sleep {seconds:.3f}; kill -9 {process.pid}"])
     try:
         use(found[0])
-    except OSError:
+    except (OSError, http.client.HTTPException):  # the server was killed before or within its answer
         if seconds is None:
             raise
     finally:
