@@ -440,6 +440,18 @@ def test_a_label_given_before_a_tab_is_left_stays_with_its_table(open_page):
     settle(page)
 
 
+def test_a_label_does_not_wait_for_a_poll_that_hangs(open_page):
+    page = open_page()
+    upload(page, as_csv(two_kinds(seed=17)[0]), "hanging.csv")
+    with page.expect_request("**/api/tables"):
+        page.route("**/api/tables", lambda route: None, times=1)  # never answered
+    with page.expect_response("**/api/tables/*/label", timeout=15_000):
+        page.keyboard.press("n")
+    page.wait_for_selector("#message", state="hidden")  # the poll after it was answered
+    assert "1 normal" in page.inner_text("#table-facts")
+    settle(page)
+
+
 def wait_for_facts(page, text):
     page.wait_for_function("text => document.getElementById('table-facts').textContent.includes(text)", arg=text)
 

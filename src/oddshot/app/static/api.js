@@ -10,14 +10,17 @@ async function send(path, options) {
   let response;
   try {
     response = await fetch(`/api/${path}`, options);
-  } catch {
+  } catch (error) {
+    if (error.name === "TimeoutError") throw new Error("the app has not answered for a while; it may be busy with another table");
     throw new Error("the app is not running any more; start it again and reload this page");
   }
   if (response.ok) return response;
   throw refusal(await response.json().catch(() => ({})), response.status);
 }
 
-export const get = async (path) => (await send(path)).json();
+// limit: after how many milliseconds an answer is not waited for any more.
+export const get = async (path, limit = undefined) =>
+  (await send(path, { signal: limit ? AbortSignal.timeout(limit) : undefined })).json();
 
 export const post = async (path, body = {}) =>
   (await send(path, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) })).json();

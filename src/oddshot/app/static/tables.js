@@ -8,16 +8,17 @@ import { loadRanking } from "./loading.js";
 
 const SCORING_POLL_MS = 400; // while rows are scored in the background
 const POLL_MS = 1500; // otherwise: another page may change the same table
+const POLL_LIMIT_MS = 5000; // a poll that hangs must not keep the labels waiting that are queued behind it
 
 const remembered = new Map(); // id of a table that is not on display -> what the person was doing there
 
 let isServerGone = false; // when it was asked last
 let queue = Promise.resolve(); // requests that change a table are sent one after the other
 
-// The task must not fail: those after it would not run.
 export function enqueue(task) {
-  queue = queue.then(task);
-  return queue;
+  const done = queue.then(task);
+  queue = done.catch(() => {}); // a task that fails does not stop those after it
+  return done;
 }
 
 // Show a new ranking of the table on display. If a newer answer has overtaken this one, or the server was started again
@@ -133,8 +134,8 @@ export const resume = () => attempt(async () => {
   await showOneOf(tables, place >= 0 ? place : tables.length);
 });
 
-async function refreshTables() {
-  const { tables } = await get("tables");
+async function refreshTables(limit = undefined) {
+  const { tables } = await get("tables", limit);
   if (JSON.stringify(tables) !== JSON.stringify(getState().tables)) update({ tables });
   return tables;
 }
@@ -150,7 +151,7 @@ export async function keepPolling() {
 
 async function poll() {
   const { id } = getState();
-  const tables = await refreshTables().catch((error) => error);
+  const tables = await refreshTables(POLL_LIMIT_MS).catch((error) => error);
   if (tables instanceof Error) {
     isServerGone = true;
     showError(tables);
