@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from oddshot.model.blending import standardised_log
-from oddshot.model.compiled_forest import CompiledLevel, CompiledTrees, compile_trees
+from oddshot.model.compiled_forest import CompiledLevel, CompiledTrees, TreeMemory, compile_trees
 from oddshot.model.neighbours import NeighbourScore
 from oddshot.model.networks import Network
 
@@ -137,8 +137,12 @@ class CompiledBlend(CompiledScore):
     statistics: Tensor
 
     @abstractmethod
-    def added(self, x: Tensor) -> Tensor:
-        """x: [n, M] -> [n]."""
+    def added(self, x: Tensor, buffers: Sequence[Tensor] = ()) -> Tensor:
+        """x: [n, M] -> [n]. buffers: from `make_added_buffers`."""
+
+    def make_added_buffers(self, n: int) -> list[Tensor]:
+        """Memory that `added` may reuse for n rows."""
+        return []
 
     @property
     def chunk_rows(self) -> int:
@@ -152,11 +156,15 @@ class CompiledBlend(CompiledScore):
 
     def __call__(self, x: Tensor, buffers: Sequence[Tensor] = ()) -> Tensor:
         """x: [n, M] -> [n]."""
-        return standardised_log(self.learned(x, buffers).clamp_min_(0).sqrt_(), self.statistics).add_(self.added(x))
+        n_added = len(self.make_added_buffers(0)) if buffers else 0
+        of_added, of_learned = buffers[:n_added], buffers[n_added:]
+        learned = standardised_log(self.learned(x, of_learned).clamp_min_(0).sqrt_(), self.statistics)
+        return learned.add_(self.added(x, of_added))
 
     def make_buffers(self, n: int) -> list[Tensor]:
-        """Those of the learned score."""
-        return self.learned.make_buffers(n)
+        """Those of what is added, then those of the learned score; none where that needs none, for a few rows."""
+        learned = self.learned.make_buffers(n)
+        return [*self.make_added_buffers(n), *learned] if learned else []
 
 
 @dataclass(frozen=True)
@@ -165,7 +173,7 @@ class CompiledDensity(CompiledBlend):
 
     neighbours: NeighbourScore
 
-    def added(self, x: Tensor) -> Tensor:
+    def added(self, x: Tensor, buffers: Sequence[Tensor] = ()) -> Tensor:
         """x: [n, M] -> [n]."""
         return self.neighbours(x)
 
@@ -177,9 +185,15 @@ class CompiledForest(CompiledBlend):
     levels: Sequence[CompiledLevel]
     weight: float
 
-    def added(self, x: Tensor) -> Tensor:
+    def make_added_buffers(self, n: int) -> list[Tensor]:
+        """The memory of the trees."""
+        return list(self._trees.make_memory(n))
+
+    def added(self, x: Tensor, buffers: Sequence[Tensor] = ()) -> Tensor:
         """x: [n, M] -> [n]."""
-        return self.weight * self._trees(x.T.contiguous())
+        trees = self._trees
+        memory = TreeMemory(*buffers) if buffers and buffers[0].shape[1] == len(x) else trees.make_memory(len(x))
+        return self.weight * trees(x.T.contiguous(), memory)
 
     @cached_property
     def _trees(self) -> CompiledTrees:

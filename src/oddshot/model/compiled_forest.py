@@ -21,48 +21,57 @@ class CompiledLevel(NamedTuple):
 
 
 class SplitGains(NamedTuple):
-    """What the I splits of one level add to the mean share of anomalies of a row that gets there, [1, I] each.
+    """What the I splits of one level add to the mean share of anomalies of a row that gets there.
 
-    left: in any case; right: where it goes right. column: [I] and threshold: [I, 1], of the split. parent: [I], the
-    split of the level above whose child it is; is_left: [I, 1], 1 for a left child and 0 for a right one.
+    children: [2I], where it goes left, then where it goes right. column: [I] and threshold: [I, 1], of the split.
+    place: [I], of the split among the 2I' children of the level above, all left ones before the right ones.
     """
 
-    left: Tensor
-    right: Tensor
+    children: Tensor
     column: Tensor
     threshold: Tensor
-    parent: Tensor
-    is_left: Tensor
+    place: Tensor
 
-    def is_above(self, x: Tensor) -> Tensor:
-        """1 where a row goes right, else 0. x: [M, n] -> [I, n]."""
-        return x.index_select(0, self.column).gt_(self.threshold)
+
+class TreeMemory(NamedTuple):
+    """For n rows and the I splits of the level that has most. above: [I, n], 1 where a row goes right at a split.
+
+    reached: [I, n], 1 where it gets to a split; children: [2I, n], where it gets to its children.
+    """
+
+    above: Tensor
+    reached: Tensor
+    children: Tensor
 
 
 class CompiledTrees(NamedTuple):
-    """All trees of a task. share: the mean share of anomalies of a row that goes left at every root that is split.
-    levels: from the roots down."""
+    """All trees of a task. share: the mean share of anomalies at the roots. levels: from the roots down."""
 
     share: Tensor
     levels: Sequence[SplitGains]
 
-    def __call__(self, x: Tensor) -> Tensor:
+    def make_memory(self, n: int) -> TreeMemory:
+        """Memory for n rows."""
+        most = max((len(level.column) for level in self.levels), default=0)
+        return TreeMemory(*(self.share.new_empty(size, n) for size in (most, most, 2 * most)))
+
+    def __call__(self, x: Tensor, memory: TreeMemory) -> Tensor:
         """The mean share of anomalies over all trees. x: [M, n] -> [n].
 
         Every split of every tree is evaluated: with few labelled rows that is several times as fast as following each
         row down; with hundreds, whose trees have many nodes, it is not.
         """
-        total = self.share.expand(x.shape[1])
-        above, is_reached = x[:0], None  # of the splits of the level before
+        total = self.share.repeat(x.shape[1])
+        children = memory.children[:0]
         for k, level in enumerate(self.levels):
-            if k == 0:  # every row gets there
-                above = level.is_above(x)
-                total = total + (level.right @ above)[0]
-                continue
-            comes = above.index_select(0, level.parent).sub_(level.is_left).abs_()
-            is_reached = comes if is_reached is None else comes.mul_(is_reached.index_select(0, level.parent))
-            above = level.is_above(x)
-            total = total + (level.left @ is_reached + level.right @ (is_reached * above))[0]
+            n = len(level.column)
+            above, reached = memory.above[:n], memory.reached[:n]
+            torch.index_select(x, 0, level.column, out=above).gt_(level.threshold)
+            reached.fill_(1) if k == 0 else torch.index_select(children, 0, level.place, out=reached)
+            children = memory.children[: 2 * n]
+            torch.mul(reached, above, out=children[n:])
+            torch.sub(reached, children[n:], out=children[:n])
+            total.addmv_(children.T, level.children)
         return total
 
 
@@ -81,12 +90,10 @@ def compile_forest(forest: Forest) -> list[CompiledLevel]:
 
 def compile_trees(levels: Sequence[CompiledLevel]) -> CompiledTrees:
     """The same as sums over splits."""
-    gains, n_trees = [], len(levels[0].share)
+    gains, n_trees, n_above = [], len(levels[0].share), 0
     for level, below in pairwise(levels):
-        own, left, right = level.share[level.split], below.share[::2], below.share[1::2]
-        in_any_case, to_the_right = (((part / n_trees).unsqueeze(0)) for part in (left - own, right - left))
-        is_left = (1 - level.split % 2).to(own.dtype).unsqueeze(1)
-        split = level.column, level.threshold.unsqueeze(1), level.split // 2, is_left
-        gains.append(SplitGains(in_any_case, to_the_right, *split))
-    share = levels[0].share.mean()
-    return CompiledTrees(share + gains[0].left.sum() if gains else share, gains)
+        children = (below.share.view(-1, 2) - level.share[level.split].unsqueeze(1)).T.flatten() / n_trees
+        place = level.split // 2 + level.split % 2 * n_above
+        gains.append(SplitGains(children, level.column, level.threshold.unsqueeze(1), place))
+        n_above = len(level.split)
+    return CompiledTrees(levels[0].share.mean(), gains)
