@@ -24,12 +24,15 @@ class SplitGains(NamedTuple):
     """What the I splits of one level add to the mean share of anomalies of a row that gets there.
 
     children: [2I], where it goes left, then where it goes right. column: [I] and threshold: [I, 1], of the split.
-    place: [I], of the split among the 2I' children of the level above, all left ones before the right ones.
+    parent: [I], the split of the level above whose child it is; is_left: [I, 1], 1 for a left child, 0 for a right one;
+    place: [I], its place among all children of the level above, the left ones first.
     """
 
     children: Tensor
     column: Tensor
     threshold: Tensor
+    parent: Tensor
+    is_left: Tensor
     place: Tensor
 
 
@@ -45,7 +48,8 @@ class TreeMemory(NamedTuple):
 
 
 class CompiledTrees(NamedTuple):
-    """All trees of a task. share: the mean share of anomalies at the roots. levels: from the roots down."""
+    """All trees of a task. share: the mean share of anomalies of a row that goes left at every root that is split.
+    levels: from the roots down; at the roots, going left adds nothing."""
 
     share: Tensor
     levels: Sequence[SplitGains]
@@ -62,16 +66,20 @@ class CompiledTrees(NamedTuple):
         row down; with hundreds, whose trees have many nodes, it is not.
         """
         total = self.share.repeat(x.shape[1])
-        children = memory.children[:0]
         for k, level in enumerate(self.levels):
             n = len(level.column)
-            above, reached = memory.above[:n], memory.reached[:n]
+            above, reached, (left, right) = memory.above[:n], memory.reached[:n], memory.children[: 2 * n].split(n)
+            if k == 1:
+                torch.index_select(memory.above, 0, level.parent, out=reached).sub_(level.is_left).abs_()
+            elif k > 1:
+                torch.index_select(memory.children, 0, level.place, out=reached)
             torch.index_select(x, 0, level.column, out=above).gt_(level.threshold)
-            reached.fill_(1) if k == 0 else torch.index_select(children, 0, level.place, out=reached)
-            children = memory.children[: 2 * n]
-            torch.mul(reached, above, out=children[n:])
-            torch.sub(reached, children[n:], out=children[:n])
-            total.addmv_(children.T, level.children)
+            if k == 0:  # every row gets to the roots
+                total.addmv_(above.T, level.children[n:])
+                continue
+            torch.mul(reached, above, out=right)
+            torch.sub(reached, right, out=left)
+            total.addmv_(memory.children[: 2 * n].T, level.children)
         return total
 
 
@@ -90,10 +98,15 @@ def compile_forest(forest: Forest) -> list[CompiledLevel]:
 
 def compile_trees(levels: Sequence[CompiledLevel]) -> CompiledTrees:
     """The same as sums over splits."""
-    gains, n_trees, n_above = [], len(levels[0].share), 0
+    gains: list[SplitGains] = []
+    n_trees, n_above, share = len(levels[0].share), 0, levels[0].share.mean()
     for level, below in pairwise(levels):
-        children = (below.share.view(-1, 2) - level.share[level.split].unsqueeze(1)).T.flatten() / n_trees
-        place = level.split // 2 + level.split % 2 * n_above
-        gains.append(SplitGains(children, level.column, level.threshold.unsqueeze(1), place))
+        children = (below.share.view(-1, 2) - level.share[level.split].unsqueeze(1)).T / n_trees
+        if not gains:
+            share, children = share + children[0].sum(), children - children[0]
+        parent, is_right = level.split // 2, level.split % 2
+        is_left = (1 - is_right).to(share.dtype).unsqueeze(1)
+        places = parent, is_left, parent + is_right * n_above
+        gains.append(SplitGains(children.flatten(), level.column, level.threshold.unsqueeze(1), *places))
         n_above = len(level.split)
-    return CompiledTrees(levels[0].share.mean(), gains)
+    return CompiledTrees(share, gains)
