@@ -165,3 +165,9 @@ def test_the_app():
 
 def read_json(name):
     return json.loads((ROOT / "benchmarks" / name).read_text())
+
+
+def test_the_hostile_trial():
+    report = json.loads((RESULTS / "hostile" / "report.json").read_text())
+    for name, door in {**report["doors"], "all": report}.items():
+        assert row_of("docs/reliability.md", name)[1:] == [f"{door['tried']:,}", f"{door['failed']:,}"]
