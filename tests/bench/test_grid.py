@@ -191,6 +191,13 @@ def test_on_a_gpu_all_splits_are_one_job(source):
     assert all(len(job.splits) == 1 for job in make_jobs(grid, planned, everything, "cpu"))
 
 
+def test_on_a_gpu_few_splits_of_a_wide_dataset_are_one_job(source, monkeypatch):
+    monkeypatch.setattr("oddshot.bench.grid.MAX_JOB_ATTRIBUTES", 2 * source.load("toy").X.shape[1])
+    grid = Grid(("toy",), ("learner",), 3, SHORT, source)
+    planned = plan_runs(grid)
+    assert [job.splits for job in make_jobs(grid, planned, set(planned_keys(planned)), "cuda")] == [(0, 1), (2,)]
+
+
 def test_splits_together_give_what_they_give_alone(source):
     """Replicas of a method without dropout, as on a GPU."""
     grid = Grid(("toy",), ("learner",), 3, SHORT, source)

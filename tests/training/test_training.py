@@ -54,13 +54,20 @@ def test_same_seed_same_model_and_nothing_seeds_globally():
         assert torch.equal(value, trained[1][name]), name
 
 
-def test_replicas_train_as_separate_models_do():
-    """Each with its own tasks, seed and stopping; dropout draws from one stream for all, so it is off here."""
-    config = TrainingConfig(epochs=30, batch_size=5, patience=3)
-    together = small(2, dropout=0.0)
-    pools, held_out = [tasks(0), tasks(2)], [tasks(1, 4), tasks(3, 4)]
-    history = train(together, TrainingData(pools, held_out, SIZES), [5, 6], config=config)
-    for r in range(2):
+def test_replicas_train_as_separate_models_do(monkeypatch):
+    """Each with its own tasks, seed and stopping; dropout draws from one stream for all, so it is off here.
+
+    Those that have stopped are not trained any more, which changes nothing for the others.
+    """
+    trained, loss = [], Eigen.loss
+    monkeypatch.setattr(Eigen, "loss", lambda self, *rows: (trained.append(self.replicas), loss(self, *rows))[1])
+    config, R = TrainingConfig(epochs=30, batch_size=5, patience=3), 4
+    together = small(R, dropout=0.0)
+    pools, held_out = [tasks(2 * r) for r in range(R)], [tasks(2 * r + 1, 4) for r in range(R)]
+    history = train(together, TrainingData(pools, held_out, SIZES), [5 + r for r in range(R)], config=config)
+    assert sorted(set(trained)) == [1, 2, 3, 4]
+    assert trained == sorted(trained, reverse=True)
+    for r in range(R):
         alone = small(dropout=0.0)
         mine = train(alone, TrainingData(pools[r : r + 1], held_out[r : r + 1], SIZES), [5 + r], config=config)
         assert mine.best_epoch[0] == history.best_epoch[r]
@@ -197,6 +204,21 @@ def test_rows_drawn_on_the_device_are_mixed():
                 order = [np.abs(drawn - row).sum(1).argmin() for row in expected]
                 np.testing.assert_allclose(drawn[order], expected, rtol=1e-5, atol=1e-5)
                 assert sorted(order) == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("rule", ["resampled", "published"])
+def test_episodes_of_some_replicas_are_theirs(rule):
+    pools = [mixed_tasks(np.random.default_rng(s).normal(size=(40, 3)), np.arange(40) % 2, 4, seed=s) for s in range(3)]
+    chosen = [np.array([3, 1])] * 2
+    episodes = Episodes(pools, SIZES, rule, torch.device("cpu"), torch.Generator().manual_seed(0))
+    episodes.draw([np.array([0])] * 3, [])  # under `published`, rows are mixed at the first draw
+    support, query = episodes.subset(torch.tensor([2, 0])).draw(chosen, [])
+    for r, pool in enumerate((pools[2], pools[0])):
+        mixed = pool.X @ pool.mixing(chosen[r])
+        for rows in (*support, *query):
+            for t in range(2):
+                nearest = np.abs(rows[r, t].numpy()[:, None] - mixed[t]).max(2).min(1)
+                assert (nearest < 1e-5).all()
 
 
 def test_every_ordered_draw_on_the_device_has_the_same_chance():

@@ -13,6 +13,10 @@ from oddshot.data.sources.catalogue import Dataset
 from oddshot.errors import InputError
 from oddshot.methods import find_method
 
+# Splits times attributes of one job on a GPU. Beyond that, training splits together takes as long as one after another,
+# and `relative` has no memory for all of them.
+MAX_JOB_ATTRIBUTES = 3000
+
 
 @dataclass(frozen=True)
 class Grid:
@@ -36,7 +40,8 @@ class Grid:
 class PlannedRuns:
     """The runs of one method on all splits of one dataset.
 
-    config: their common configuration as JSON (`describe_run`). learned: whether the method is trained.
+    config: their common configuration as JSON (`describe_run`). learned: whether the method is trained. n_attributes:
+    of the dataset.
     """
 
     dataset: str
@@ -45,6 +50,7 @@ class PlannedRuns:
     n_splits: int
     config: str
     learned: bool
+    n_attributes: int
 
     @property
     def keys(self) -> list[RunKey]:
@@ -89,7 +95,8 @@ def plan_runs(grid: Grid) -> list[PlannedRuns]:
     """All runs of the grid. Loads every dataset once, so that a wrong name or file is reported before the first run."""
     planned = []
     for name in grid.datasets:
-        fingerprint = dataset_fingerprint(grid.source.load(name))
+        dataset = grid.source.load(name)
+        fingerprint = dataset_fingerprint(dataset)
         for method in grid.methods:
             planned.append(
                 PlannedRuns(
@@ -99,6 +106,7 @@ def plan_runs(grid: Grid) -> list[PlannedRuns]:
                     grid.n_splits,
                     config=describe_run(grid.settings, method, fingerprint),
                     learned=is_learned(method, grid.settings.method_config(method)),
+                    n_attributes=dataset.X.shape[1],
                 )
             )
     return planned
@@ -112,18 +120,15 @@ def planned_keys(planned: Iterable[PlannedRuns]) -> list[RunKey]:
 def make_jobs(grid: Grid, planned: Sequence[PlannedRuns], missing: set[RunKey], device: str) -> list[Job]:
     """Jobs for the missing runs, ordered so that the tasks of a dataset's split are generated once for all methods.
 
-    On a GPU one job trains all splits of a dataset; on a CPU every split is a job. Methods without parameters always
-    run on the CPU.
+    On a GPU one job trains all splits of a dataset, unless it is wide; on a CPU every split is a job. Methods without
+    parameters always run on the CPU.
     """
     groups: dict[tuple[str, tuple[int, ...]], list[Job]] = {}
     for runs in planned:
         splits = [key.split for key in runs.keys if key in missing]
         job_device = device if runs.learned else "cpu"
-        if job_device.startswith("cuda"):
-            batches = [tuple(splits)] if splits else []
-        else:
-            batches = [(split,) for split in splits]
-        for batch in batches:
+        size = max(1, MAX_JOB_ATTRIBUTES // runs.n_attributes) if job_device.startswith("cuda") else 1
+        for batch in (tuple(splits[i : i + size]) for i in range(0, len(splits), size)):
             job = Job(runs.dataset, runs.method, batch, grid.settings, runs.config, job_device, grid.source)
             groups.setdefault((runs.dataset, batch), []).append(job)
     return [job for group in groups.values() for job in group]

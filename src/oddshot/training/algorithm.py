@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from oddshot.data.episodes.sampling import EpisodeSizes, SamplingRule, TaskSet
 from oddshot.methods.contract import Method
 from oddshot.methods.hyperparameters import require_at_least, require_positive
 from oddshot.training.batches import MIN_VALIDATION_EPISODES, Episodes, validation_episodes
 from oddshot.training.ranks import Ranks
+from oddshot.training.replicas import TrainedReplicas
 from oddshot.training.stepping import Stepper
 from oddshot.training.validation import EarlyStopping, Validator
 
@@ -60,9 +60,10 @@ class TrainingConfig:
 
 @dataclass(frozen=True)
 class EpochProgress:
-    """The state of training after an epoch; losses and AUCs are means over the replicas.
+    """The state of training after an epoch.
 
-    epochs_since_best: the smallest number of epochs since the best one, over replicas that are still trained.
+    loss, valid_auc: means over the replicas that are still trained. best_auc: mean over all. epochs_since_best: the
+    smallest number of epochs since the best one, over replicas that are still trained.
     """
 
     epoch: int
@@ -136,13 +137,21 @@ def train(
         held_out = validation_episodes(
             data.validation, data.sizes, data.rule, device, validation_streams, data.min_validation_episodes
         )
-        validate, stopping = Validator(method, *held_out, data.n_folds), EarlyStopping(method, config.patience)
-        stopping.update(0, ranks.broadcast(validate()))  # the initial weights may turn out to be the best
-        step = Stepper(method, config.learning_rate, dropout_generator, ranks)
+        stopping = EarlyStopping(method, config.patience)
+        trained = TrainedReplicas(
+            method,
+            episodes,
+            rngs,
+            held_out,
+            Stepper(method, config.learning_rate, dropout_generator, ranks),
+            Validator(method, *held_out, data.n_folds),
+        )
+        # The initial weights may turn out to be the best.
+        stopping.update(0, ranks.broadcast(trained.validate()), trained.method)
         for epoch in range(1, config.epochs + 1 if method.is_learned else 1):
-            loss = _train_epoch(method, episodes, rngs, step, config.batch_size)
-            auc = ranks.broadcast(validate())  # so that all processes stop at the same epoch
-            stopping.update(epoch, auc)
+            loss = trained.train_epoch(config.batch_size)
+            auc = ranks.broadcast(trained.validate())  # so that all processes stop at the same epoch
+            stopping.update(epoch, auc, trained.method)
             if on_epoch is not None:
                 best_auc = float(stopping.best_auc.mean())
                 state = EpochProgress(epoch, float(loss), float(auc.mean()), best_auc, stopping.epochs_since_best)
@@ -150,6 +159,7 @@ def train(
                     break
             if stopping.all_stopped:
                 break
+            trained = trained.without_stopped(stopping)
         stopping.restore_best()
     method.eval()
     seconds = time.perf_counter() - started
@@ -161,18 +171,6 @@ def _fix_center(method: Method, episodes: Episodes, rngs: Sequence[np.random.Gen
     method.eval()
     support, query = episodes.draw(episodes.all_tasks, rngs)
     method.fix_center(support, torch.cat([support.normal, query.normal], dim=2))
-
-
-def _train_epoch(
-    method: Method, episodes: Episodes, rngs: Sequence[np.random.Generator], step: Stepper, batch_size: int
-) -> Tensor:
-    """One pass over the training tasks in batches of equal size, at most `batch_size`. Returns the mean loss."""
-    # NOTE[PAPER] Algorithm 1 takes one task a step; its experiments say "batch size 256", read here as tasks.
-    method.train()
-    orders = [rng.permutation(tasks) for tasks, rng in zip(episodes.all_tasks, rngs, strict=True)]
-    n_batches = -(-len(orders[0]) // batch_size)
-    batches = zip(*(np.array_split(order, n_batches) for order in orders), strict=True)
-    return torch.stack([step(*episodes.draw(batch, rngs)).mean() for batch in batches]).mean()
 
 
 def _torch_generator(stream: np.random.SeedSequence, device: torch.device | str = "cpu") -> torch.Generator:

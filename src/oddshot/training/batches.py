@@ -1,5 +1,6 @@
 """Episodes of many tasks as tensors on one device: here the NumPy data meets torch."""
 
+import copy
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -39,13 +40,28 @@ class Episodes:
         self.task_sets, self.sizes, self.rule = task_sets, sizes, rule
         self._published: Tensor | None = None  # [R, T, n, M], the rows of all tasks under the published rule
         self._sample_on_device: Callable[[Tensor], Tensor] | None = None
+        self._sampler: DeviceSampler | None = None
         if generator is not None and rule == "resampled":
-            sampler = DeviceSampler(self.X, task_sets, self.first_row, sizes, self._all_mixing_matrices(), generator)
-            self._sample_on_device = sampler
-            if device.type == "cuda":
-                self._sample_on_device = CudaGraphsByShape(
-                    sampler, generator, on_capture_failure=sampler.replace_generator
-                )
+            matrices = self._all_mixing_matrices()
+            self._set_sampler(DeviceSampler(self.X, task_sets, self.first_row, sizes, matrices, generator))
+
+    def subset(self, which: Tensor) -> "Episodes":
+        """Episodes of some replicas, with nothing computed anew. which: [n], their indices, on the device."""
+        chosen = copy.copy(self)
+        indices = which.tolist()
+        chosen.task_sets = [self.task_sets[r] for r in indices]
+        chosen.first_row = [self.first_row[r] for r in indices]
+        chosen._published = None if self._published is None else self._published[which]
+        if self._sampler is not None:
+            chosen._set_sampler(self._sampler.subset(which))
+        return chosen
+
+    def _set_sampler(self, sampler: DeviceSampler) -> None:
+        self._sampler = self._sample_on_device = sampler
+        if self.X.device.type == "cuda":
+            self._sample_on_device = CudaGraphsByShape(
+                sampler, sampler.generator, on_capture_failure=sampler.replace_generator
+            )
 
     @property
     def all_tasks(self) -> list[IntArray]:

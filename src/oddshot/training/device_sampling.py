@@ -1,5 +1,6 @@
 """Sampling of episodes on the device that holds the rows: on a GPU this is as fast as the training step."""
 
+import copy
 from collections.abc import Sequence
 
 import numpy as np
@@ -58,6 +59,14 @@ class DeviceSampler:
         rows = self.X[self.order[positions]]
         return rows if self.matrices is None else rows @ self.matrices[self.replicas, tasks]
 
+    def subset(self, which: Tensor) -> "DeviceSampler":
+        """Episodes of some replicas. which: [n], their indices, on the device."""
+        chosen = copy.copy(self)
+        chosen.start, chosen.count = self.start[which], self.count[which]
+        chosen.matrices = None if self.matrices is None else self.matrices[which]
+        chosen.replicas = self.replicas[: len(which)]
+        return chosen
+
     def replace_generator(self) -> None:
         """Draw from another generator after a CUDA graph of this sampler could not be captured."""
         self.generator = replacement_generator(self.generator)
@@ -68,12 +77,13 @@ def draw_without_replacement(count: Tensor, size: int, generator: torch.Generato
 
     Floyd's algorithm, as in `data.episodes`, for all counts at once.
     """
-    uniform = torch.rand(*count.shape, size, 2, dtype=torch.float64, device=count.device, generator=generator)
-    chosen = torch.full((*count.shape, size), -1, device=count.device)
-    for k in range(size):
-        last = count - size + k
-        candidate = (uniform[..., k, 0] * (last + 1)).long()
-        is_taken = (chosen == candidate.unsqueeze(-1)).any(-1)
-        chosen[..., k] = torch.where(is_taken, last, candidate)
+    uniform = torch.rand(2, size, *count.shape, dtype=torch.float64, device=count.device, generator=generator)
+    places = torch.arange(size, device=count.device).view(-1, *[1] * count.dim())
+    last = count - size + places  # [size, ...]
+    candidates = (uniform[0] * (last + 1)).long()
+    chosen = candidates.clone()
+    for k in range(1, size):  # few operations: on a GPU the time is that of their launches
+        is_taken = (chosen[:k] == candidates[k]).any(0)
+        torch.where(is_taken, last[k], candidates[k], out=chosen[k])
     # Floyd's algorithm makes all sets equally likely, but not all orders.
-    return chosen.gather(-1, uniform[..., 1].argsort(-1))
+    return chosen.gather(0, uniform[1].argsort(0)).movedim(0, -1)

@@ -17,7 +17,8 @@ class Stepper:
     """
 
     def __init__(self, method: Method, learning_rate: float, dropout_generator: torch.Generator, ranks: Ranks) -> None:
-        self.method, self.dropout_generator, self.ranks = method, dropout_generator, ranks
+        self.method, self.learning_rate, self.ranks = method, learning_rate, ranks
+        self.dropout_generator = dropout_generator
         on_cuda = dropout_generator.device.type == "cuda"
         parameters = list(method.parameters())
         self.optimizer = torch.optim.Adam(parameters or [torch.empty(0)], lr=learning_rate, capturable=on_cuda)
@@ -36,6 +37,18 @@ class Stepper:
         support, query, unlabelled = self.method.augment_episode(support, query, self.n_steps)
         self.n_steps += 1
         return self.run(*support, *query, *([] if unlabelled is None else [unlabelled]))
+
+    def subset(self, method: Method, which: Tensor) -> "Stepper":
+        """The steps of some replicas, which go on where these are. method: their weights. which: [n], their indices."""
+        method.set_dropout_noise(self.dropout_generator)
+        chosen = Stepper(method, self.learning_rate, self.dropout_generator, self.ranks)
+        chosen.n_steps = self.n_steps
+        for old, new in zip(self.method.parameters(), method.parameters(), strict=True):
+            moments = self.optimizer.state.get(old, {})  # none of a parameter that no step has used yet
+            chosen.optimizer.state[new].update(
+                {name: value.clone() if name == "step" else value[which] for name, value in moments.items()}
+            )
+        return chosen
 
     def _step(self, *inputs: Tensor) -> Tensor:
         loss = self._loss(inputs)

@@ -49,10 +49,15 @@ class Validator:
 
 def first_replicas(method: Method, n: int) -> Method:
     """The first n replicas of a method as one of their own, with copies of their weights."""
-    first = type(method)(method.n_attributes, method.config, n).to(method.device)
-    first.is_being_trained = method.is_being_trained
-    copy_replicas(method, first)
-    return first
+    return select_replicas(method, torch.arange(n, device=method.device))
+
+
+def select_replicas(method: Method, which: Tensor) -> Method:
+    """Some replicas of a method as one of their own, with copies of their weights. which: [n], on its device."""
+    selected = type(method)(method.n_attributes, method.config, len(which)).to(method.device)
+    selected.is_being_trained = method.is_being_trained
+    selected.load_state_dict({name: value[which] for name, value in method.state_dict().items()})
+    return selected
 
 
 def copy_replicas(method: Method, first: Method) -> None:
@@ -72,6 +77,7 @@ class EarlyStopping:
         self.best_epoch = torch.zeros(method.replicas, dtype=torch.int64)
         self.stopped_at = torch.zeros(method.replicas, dtype=torch.int64)
         self.stopped = torch.zeros(method.replicas, dtype=torch.bool)
+        self.trained = torch.arange(method.replicas)  # the replicas whose AUCs are given
         self.weights = copy.deepcopy(method.state_dict())
         self.epochs_since_best = 0
 
@@ -80,21 +86,33 @@ class EarlyStopping:
         """Whether every replica has stopped."""
         return bool(self.stopped.all())
 
-    def update(self, epoch: int, auc: Tensor) -> None:
-        """Compare the current weights with the best ones. auc: [R], their validation AUC after this epoch."""
+    @property
+    def running(self) -> Tensor:
+        """Which of those that are trained have not stopped: indices among them."""
+        return (~self.stopped[self.trained]).nonzero().squeeze(-1)
+
+    def keep(self, which: Tensor) -> None:
+        """From now on, only these of the replicas that are trained are given."""
+        self.trained = self.trained[which]
+
+    def update(self, epoch: int, auc: Tensor, method: Method) -> None:
+        """Compare current weights with the best ones.
+
+        auc: of the trained replicas, after this epoch. method: their weights.
+        """
         auc_device, auc = auc.device, auc.cpu()
-        is_better = (auc > self.best_auc) & ~self.stopped
-        self.best_auc = torch.where(is_better, auc, self.best_auc)
-        self.best_epoch[is_better] = epoch
+        is_better = (auc > self.best_auc[self.trained]) & ~self.stopped[self.trained]
+        better = self.trained[is_better]
+        self.best_auc[better], self.best_epoch[better] = auc[is_better], epoch
         self.stopped_at[~self.stopped] = epoch
         self.stopped |= epoch - self.best_epoch >= self.patience
         self.epochs_since_best = (
             self.patience if self.all_stopped else int((epoch - self.best_epoch[~self.stopped]).min())
         )
-        if is_better.any():
-            improved = is_better.nonzero().squeeze(-1).to(auc_device)
-            for name, value in self.method.state_dict().items():
-                self.weights[name].index_copy_(0, improved, value.index_select(0, improved))
+        if len(better) > 0:
+            source, target = (places.to(auc_device) for places in (is_better.nonzero().squeeze(-1), better))
+            for name, value in method.state_dict().items():
+                self.weights[name].index_copy_(0, target, value.index_select(0, source))
 
     def restore_best(self) -> None:
         """Set the weights of every replica to its best ones."""
