@@ -15,7 +15,8 @@ class CudaGraphFunction:
 
     Small kernels cost more to launch than to run; a replay launches all of them at once. generator: the random
     generator that the function draws from. before_capture: called right before the capture. on_capture_failure: called
-    if the function cannot be captured; it is then called as it is for good.
+    if the function cannot be captured; it is then called as it is for good. pool: memory that it shares with other
+    graphs, none of which runs at the same time.
     """
 
     def __init__(
@@ -24,8 +25,9 @@ class CudaGraphFunction:
         generator: torch.Generator | None = None,
         before_capture: Callable[[], None] = lambda: None,
         on_capture_failure: Callable[[], None] = lambda: None,
+        pool: tuple[int, int] | None = None,
     ) -> None:
-        self.function, self.generator = function, generator
+        self.function, self.generator, self.pool = function, generator, pool
         self.before_capture, self.on_capture_failure = before_capture, on_capture_failure
         self.n_calls, self.capture_failed = 0, False
         self.graph: torch.cuda.CUDAGraph | None = None
@@ -66,7 +68,7 @@ class CudaGraphFunction:
         gc.disable()  # memory that is freed during a capture breaks it
         try:
             # Only calls of this thread can break the capture, not those that other threads make meanwhile.
-            with torch.cuda.graph(graph, capture_error_mode="thread_local"):
+            with torch.cuda.graph(graph, pool=self.pool, capture_error_mode="thread_local"):
                 self.output = self.function(*self.inputs)
         except RuntimeError as error:
             self.capture_failed = True
@@ -82,7 +84,8 @@ class CudaGraphFunction:
 class CudaGraphsByShape:
     """A function of tensors on CUDA, with one CUDA graph for each combination of their shapes.
 
-    The arguments are those of `CudaGraphFunction`. Once a capture has failed, no other one is attempted.
+    The arguments are those of `CudaGraphFunction`. Once a capture has failed, no other one is attempted. The graphs
+    share their memory: a call may overwrite the value of any earlier one.
     """
 
     def __init__(
@@ -94,12 +97,14 @@ class CudaGraphsByShape:
     ) -> None:
         self.arguments = (function, generator, before_capture, on_capture_failure)
         self.by_shape: dict[tuple[torch.Size, ...], CudaGraphFunction] = {}
+        self.pool: tuple[int, int] | None = None
 
     def __call__(self, *inputs: Tensor) -> Tensor:
-        """The function's value; the next call with the same shapes overwrites it."""
+        """The function's value; the next call overwrites it."""
         key = tuple(tensor.shape for tensor in inputs)
         if key not in self.by_shape:
-            function = CudaGraphFunction(*self.arguments)
+            self.pool = self.pool or torch.cuda.graph_pool_handle()
+            function = CudaGraphFunction(*self.arguments, self.pool)
             function.capture_failed = any(other.capture_failed for other in self.by_shape.values())
             self.by_shape[key] = function
         return self.by_shape[key](*inputs)
