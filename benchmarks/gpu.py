@@ -82,7 +82,7 @@ def run_column(
     total = time.perf_counter() - whole
     what = f"column eigen, {len(names)} datasets × {splits} splits, {settings.protocol}"
     return [
-        Verdict(f"{what}: seconds", total, 300.0, total <= 300.0),
+        Verdict(f"{what}: seconds", total, 120.0, total <= 120.0),
         Verdict(f"{what}: peak GiB", most, 20.0, most <= 20.0),
     ]
 

@@ -67,15 +67,12 @@ def main() -> None:
         pair = [train_splits(kind, name, dataset, given.splits, settings, device) for kind in (Eigen, EigenInBf16)]
         pairs.append(pair)
         tf32, bf16 = pair
-        print(
-            f"{name}: TF32 {tf32.seconds:.1f} s, AUC {tf32.auc:.4f}; bf16 {bf16.seconds:.1f} s, AUC {bf16.auc:.4f}",
-            flush=True,
-        )
+        parts = f"TF32 {tf32.seconds:.1f} s, AUC {tf32.auc:.4f}; bf16 {bf16.seconds:.1f} s, AUC {bf16.auc:.4f}"
+        print(f"{name}: {parts}", flush=True)
     seconds = np.array([[trained.seconds for trained in pair] for pair in pairs]).sum(0)
     auc = np.array([[trained.auc for trained in pair] for pair in pairs]).mean(0)
-    print(
-        f"bf16, {len(pairs)} datasets, resampled: {seconds[0]:.1f} -> {seconds[1]:.1f} s, AUC {auc[0]:.4f} -> {auc[1]:.4f}"
-    )
+    change = f"{seconds[0]:.1f} -> {seconds[1]:.1f} s, AUC {auc[0]:.4f} -> {auc[1]:.4f}"
+    print(f"TF32 -> bf16, {len(pairs)} datasets × {given.splits} splits, resampled: {change}")
 
 
 if __name__ == "__main__":

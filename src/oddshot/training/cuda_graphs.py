@@ -3,6 +3,7 @@
 import gc
 import warnings
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -25,7 +26,7 @@ class CudaGraphFunction:
         generator: torch.Generator | None = None,
         before_capture: Callable[[], None] = lambda: None,
         on_capture_failure: Callable[[], None] = lambda: None,
-        pool: tuple[int, int] | None = None,
+        pool: Any = None,
     ) -> None:
         self.function, self.generator, self.pool = function, generator, pool
         self.before_capture, self.on_capture_failure = before_capture, on_capture_failure
@@ -97,7 +98,7 @@ class CudaGraphsByShape:
     ) -> None:
         self.arguments = (function, generator, before_capture, on_capture_failure)
         self.by_shape: dict[tuple[torch.Size, ...], CudaGraphFunction] = {}
-        self.pool: tuple[int, int] | None = None
+        self.pool: Any = None  # a handle of torch.cuda
 
     def __call__(self, *inputs: Tensor) -> Tensor:
         """The function's value; the next call overwrites it."""
