@@ -159,7 +159,7 @@ def train(
                     break
             if stopping.all_stopped:
                 break
-            trained = trained.without_stopped(stopping)
+            trained = trained.without_stopped(stopping, epoch)
         stopping.restore_best()
     method.eval()
     seconds = time.perf_counter() - started

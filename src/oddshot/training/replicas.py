@@ -12,7 +12,8 @@ from oddshot.training.batches import Episodes
 from oddshot.training.stepping import Stepper
 from oddshot.training.validation import EarlyStopping, Validator, select_replicas
 
-MAX_SHARE_RUNNING = 0.75  # of the replicas, for the others to be left out: on CUDA each time, steps are captured anew
+MAX_SHARE_RUNNING = 0.75  # of the replicas, for the others to be left out
+MIN_CUDA_EPOCH = 200  # on CUDA, steps are then captured anew, which takes as long as dozens of epochs of a fast method
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,10 +37,11 @@ class TrainedReplicas:
         losses = [self.step(*self.episodes.draw(batch, self.rngs)).mean() for batch in batches]
         return torch.stack(losses).mean()
 
-    def without_stopped(self, stopping: EarlyStopping) -> "TrainedReplicas":
+    def without_stopped(self, stopping: EarlyStopping, epoch: int) -> "TrainedReplicas":
         """Only the replicas that still run, if enough have stopped for that to save time; else all of them."""
         running = stopping.running
-        if len(running) > MAX_SHARE_RUNNING * self.method.replicas:
+        is_too_early = self.method.device.type == "cuda" and epoch < MIN_CUDA_EPOCH
+        if is_too_early or len(running) > MAX_SHARE_RUNNING * self.method.replicas:
             return self
         stopping.keep(running)
         return self._subset(running.to(self.method.device))
