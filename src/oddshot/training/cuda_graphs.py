@@ -3,6 +3,7 @@
 import gc
 import warnings
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import torch
@@ -50,8 +51,8 @@ class CudaGraphFunction:
         return self.output
 
     def _on_side_stream(self, inputs: tuple[Tensor, ...]) -> Tensor:
-        """Call the function as it is, on a stream of its own, as warm-up calls must be."""
-        stream, main = torch.cuda.Stream(), torch.cuda.current_stream()
+        """Call the function as it is, on another stream than the main one, as warm-up calls must be."""
+        stream, main = side_stream(torch.cuda.current_device()), torch.cuda.current_stream()
         stream.wait_stream(main)
         with torch.cuda.stream(stream):
             output = self.function(*inputs)
@@ -105,10 +106,16 @@ class CudaGraphsByShape:
         key = tuple(tensor.shape for tensor in inputs)
         if key not in self.by_shape:
             self.pool = self.pool or torch.cuda.graph_pool_handle()
-            function = CudaGraphFunction(*self.arguments, self.pool)
-            function.capture_failed = any(other.capture_failed for other in self.by_shape.values())
-            self.by_shape[key] = function
-        return self.by_shape[key](*inputs)
+            self.by_shape[key] = CudaGraphFunction(*self.arguments, self.pool)
+        function = self.by_shape[key]
+        function.capture_failed = any(other.capture_failed for other in self.by_shape.values())
+        return function(*inputs)
+
+
+@cache
+def side_stream(device_index: int) -> torch.cuda.Stream:
+    """A stream for calls that are not captured, always the same one: torch keeps freed memory for each stream."""
+    return torch.cuda.Stream(device_index)
 
 
 def replacement_generator(generator: torch.Generator) -> torch.Generator:
