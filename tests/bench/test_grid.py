@@ -7,7 +7,7 @@ from sklearn.metrics import roc_auc_score
 
 from oddshot.bench import engines, evaluation, jobs, plugins
 from oddshot.bench.engines import WORKER_DIED, LocalEngine
-from oddshot.bench.grid import Grid, make_jobs, plan_runs, planned_keys, run_grid
+from oddshot.bench.grid import Grid, make_jobs, plan_runs, planned_keys, run_grids
 from oddshot.bench.protocol import build_split
 from oddshot.bench.settings import RunSettings
 from oddshot.bench.store import open_store, read_store
@@ -24,12 +24,12 @@ def source(tmp_path):
     return make_source(tmp_path)
 
 
-def fill(tmp_path, grid, engine=None, **options):
-    """Run a grid. Returns its tally and the runs that were new."""
+def fill(tmp_path, *grids, engine=None, **options):
+    """Run grids. Returns their tally and the runs that were new."""
     new = []
     with open_store(tmp_path / "results.db") as store:
-        tally = run_grid(
-            grid,
+        tally = run_grids(
+            grids,
             store,
             engine or LocalEngine(1),
             device="cpu",
@@ -54,6 +54,14 @@ def test_every_run_once_and_only_what_is_missing(tmp_path, source):
         (dataset, method, 2) for dataset in ("toy", "other") for method in ("quick", "learner")
     }
     assert len(records(tmp_path)) == 12
+
+
+def test_a_run_of_two_grids_is_run_once(tmp_path, source):
+    narrow = Grid(("toy",), ("quick", "learner"), 2, SHORT, source)
+    wide = dataclasses.replace(narrow, datasets=("toy", "other"), methods=("quick",))
+    tally, new = fill(tmp_path, narrow, wide)
+    assert (tally.total, tally.done, tally.left) == (6, 6, 0)
+    assert len({found.key for found in new}) == len(new) == 6
 
 
 def test_what_a_run_tells(tmp_path, source):
@@ -159,7 +167,8 @@ def test_two_workers_give_what_one_gives_and_a_run_that_kills_its_process_fails_
     grid = Grid(("toy",), ("quick", "learner"), 1, SHORT, source)
     (tmp_path / "two").mkdir()
     fill(tmp_path, grid)
-    tally, _ = fill(tmp_path / "two", dataclasses.replace(grid, methods=("quick", "learner", "fatal")), LocalEngine(2))
+    with_fatal = dataclasses.replace(grid, methods=("quick", "learner", "fatal"))
+    tally, _ = fill(tmp_path / "two", with_fatal, engine=LocalEngine(2))
     assert (tally.done, tally.failed) == (2, 1)
     fatal, *two = records(tmp_path / "two")
     assert (fatal.status, fatal.reason) == ("failed", WORKER_DIED)

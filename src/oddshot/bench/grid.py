@@ -72,9 +72,6 @@ class RunCounts:
         """Number of runs that are neither done nor failed."""
         return self.total - self.done - self.failed
 
-    def __add__(self, other: "RunCounts") -> "RunCounts":
-        return RunCounts(self.total + other.total, self.done + other.done, self.failed + other.failed)
-
 
 class Engine(Protocol):
     """Runs jobs on some machine."""
@@ -134,8 +131,8 @@ def make_jobs(grid: Grid, planned: Sequence[PlannedRuns], missing: set[RunKey], 
     return [job for group in groups.values() for job in group]
 
 
-def run_grid(
-    grid: Grid,
+def run_grids(
+    grids: Sequence[Grid],
     store: RunStore,
     engine: Engine,
     *,
@@ -144,19 +141,23 @@ def run_grid(
     on_start: Callable[[RunCounts, Sequence[RunKey]], None] | None = None,
     on_finish: Callable[[list[RunRecord], RunCounts], None] | None = None,
 ) -> RunCounts:
-    """Run what the store lacks of the grid.
+    """Run what the store lacks of the grids, at least one, which have the same source; a run of two grids once.
 
-    on_start: called before the first job with the counts and the keys of all runs of the grid. on_finish: called after
+    on_start: called before the first job with the counts and the keys of all runs of the grids. on_finish: called after
     every job with its records, which are in the store by then, and the counts.
     """
     device = engine.device(device)
-    planned = plan_runs(grid)
-    keys, stored = planned_keys(planned), store.status()
+    plans = [(grid, plan_runs(grid)) for grid in grids]
+    keys = list(dict.fromkeys(key for _, planned in plans for key in planned_keys(planned)))
+    stored = store.status()
     status = {key: stored[key] for key in keys if key in stored and not (retry_failed and stored[key] == "failed")}
     if on_start is not None:
         on_start(_count_runs(keys, status), keys)
-    jobs = make_jobs(grid, planned, set(keys) - set(status), device)
-    for records in engine.run(jobs, grid.source.load):
+    missing, jobs = set(keys) - set(status), []
+    for grid, planned in plans:
+        jobs += make_jobs(grid, planned, missing, device)
+        missing.difference_update(planned_keys(planned))
+    for records in engine.run(jobs, grids[0].source.load):
         store.add(records)
         status |= {record.key: record.status for record in records}
         if on_finish is not None:

@@ -16,7 +16,7 @@ from oddshot.errors import printable
 
 
 class ProgressDisplay:
-    """Shows the counts, the remaining time and the mean AUCs so far; its methods are callbacks of `run_grid`."""
+    """Shows the counts, the remaining time and the mean AUCs so far; its methods are callbacks of `run_grids`."""
 
     def __init__(self, auc: AucKind, console: Console, live: Live | None) -> None:
         self._auc, self._console, self._live = auc, console, live
