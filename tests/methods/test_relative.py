@@ -12,6 +12,8 @@ from oddshot.methods.eigen import EigenConfig
 from oddshot.methods.relative import MAX_LABELLED, Relative, RelativeConfig
 from oddshot.model.background import MAX_ABS_VALUE
 from oddshot.model.curves import N_KNOTS
+from oddshot.model.description import Describer
+from oddshot.model.relations import TaskContext
 from oddshot.training.meta_training import continued_config
 from tests import references
 from tests.methods.samples import build, loss_of_weights, pick, random_rows
@@ -173,6 +175,37 @@ def test_of_four_training_steps_one_hides_the_anomalies_and_one_unlabels_every_o
         score = method.relate(pick(known, tasks=slice(t, t + 1)), part)
         losses.append(minus_smooth_auc(score, pick(asked, tasks=slice(t, t + 1))))
     torch.testing.assert_close(method.loss(*rehearsed), torch.cat(losses, dim=1).mean(1))
+
+
+@pytest.mark.parametrize("marks", [0, 3])
+@pytest.mark.parametrize("u", [0, 6])
+def test_in_a_training_step_the_means_over_columns_of_wide_tables_are_those_of_random_columns(monkeypatch, u, marks):
+    monkeypatch.setattr("oddshot.methods.relative.MAX_TRAINED_COLUMNS", 3)
+    method, support, x = build("relative", M=7, marks=marks), random_rows(1, M=7), random_rows(2, M=7).joined()
+    unlabelled = random_unlabelled(3, u, M=7) if u else None
+    whole = method.describer(support, unlabelled)
+    assert whole.sampled is None
+    with method.being_trained(torch.Generator().manual_seed(0)):
+        method.train()
+        drawn = [method.describer(support, unlabelled) for _ in range(20)]
+        method.eval()
+        assert method.describer(support, unlabelled).sampled is None
+    chosen = torch.stack([describe.sampled for describe in drawn])
+    assert chosen.shape == (20, 3)
+    assert chosen.unique().tolist() == list(range(7))
+    assert all(len(set(columns.tolist())) == 3 for columns in chosen)
+
+    columns, few = chosen[0], [part[..., chosen[0]] for part in support]
+    narrow_marks = None if whole.marks is None else whole.marks[:, :, :, columns]
+    context = TaskContext(*few, None if unlabelled is None else unlabelled[..., columns])
+    narrow = Describer(method.pair, method.column, method.attention, context, narrow_marks)
+    first, end = 3 * method.config.pair_units, 3 * method.config.pair_units + 4 * method.config.column_units
+    of_queries = drawn[0](x), narrow(x[..., columns]), whole(x)
+    of_support = (describe.describe_support() for describe in (drawn[0], narrow, whole))
+    for sampled, of_few, of_all in (of_queries, of_support):
+        torch.testing.assert_close(sampled[..., first:end], of_few[..., first:end])
+        for rest in (slice(first), slice(end, None)):
+            torch.testing.assert_close(sampled[..., rest], of_all[..., rest])
 
 
 @pytest.mark.parametrize("step", range(4))

@@ -32,6 +32,7 @@ from oddshot.model.relations import (
 
 MAX_LABELLED = 64  # rows of each label that others are related to: the cost grows with every pair of them
 MAX_USED = 2000  # rows of each label that are used at all, by forest and distances
+MAX_TRAINED_COLUMNS = 200  # that the networks over columns see in a training step
 
 
 @dataclass(frozen=True)
@@ -204,8 +205,25 @@ class Relative(Eigen):
         """What describes the rows of these tasks."""
         normal, anomaly = (part.clamp(-MAX_ABS_VALUE, MAX_ABS_VALUE) for part in support)
         others = None if unlabelled is None else unlabelled.clamp(-MAX_ABS_VALUE, MAX_ABS_VALUE)
-        marks = None if self.marks is None else self.marks.mT[:, :, None, :, None]
-        return Describer(self.pair, self.column, self.attention, TaskContext(normal, anomaly, others), marks)
+        context, sampled = TaskContext(normal, anomaly, others), self._sampled_columns(normal.shape[3])
+        return Describer(self.pair, self.column, self.attention, context, self._marks_of(sampled), sampled)
+
+    def _marks_of(self, columns: Tensor | None) -> Tensor | None:
+        """The marks of these columns, or of all: [R, E, 1, M, 1]."""
+        if self.marks is None:
+            return None
+        marks = self.marks if columns is None else self.marks.index_select(1, columns)
+        return marks.mT[:, :, None, :, None]
+
+    def _sampled_columns(self, n_columns: int) -> Tensor | None:
+        """In a training step on wide tables, the random columns over which means are taken: [n], indices.
+
+        They estimate the means over all columns, most of the cost of a step. None for all columns.
+        """
+        if not (self.is_being_trained and self.training) or n_columns <= MAX_TRAINED_COLUMNS:
+            return None
+        draws = torch.rand(n_columns, device=self.device, generator=self.column.noise)
+        return draws.argsort()[:MAX_TRAINED_COLUMNS]
 
     def _weights_from(self, other: Method) -> dict[str, Tensor]:
         """The other's weights; marks of columns that it has not met are this method's, and at first have no effect."""

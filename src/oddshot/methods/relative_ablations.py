@@ -45,7 +45,8 @@ class RelativeWithoutPart(Relative):
         """The same without the part."""
         whole = super().describer(support, unlabelled)
         networks = whole.pair, whole.column, whole.attention
-        return PartialDescriber(*networks, whole.context, whole.marks, absent=self._place_of_part())
+        inputs = whole.context, whole.marks, whole.sampled
+        return PartialDescriber(*networks, *inputs, absent=self._place_of_part())
 
     def _place_of_part(self) -> slice:
         n_pairs = 3 * self.config.pair_units

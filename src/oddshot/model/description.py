@@ -27,7 +27,8 @@ class Describer:
     lengths, its label): their part of the first layer, with its bias, is added to that of the others, as r is in φ.
     column: a network over the seven features of a value in its column. attention: a network over the three features of
     a column, to the logits of its weights. marks: learned embeddings of the columns, [R, E, 1, M, 1], as further inputs
-    of both, by which one column is told from another; None for tables of any width.
+    of both, by which one column is told from another; None for tables of any width. sampled: [n], indices of the
+    columns that both networks see, whose marks alone are then given; None for all of them.
     """
 
     pair: Network
@@ -35,6 +36,7 @@ class Describer:
     attention: Network
     context: TaskContext
     marks: Tensor | None = None
+    sampled: Tensor | None = None
     has_all_parts: ClassVar[bool] = True  # no part is replaced by 0, as in ablations
 
     def __call__(self, x: Tensor) -> Tensor:
@@ -95,8 +97,8 @@ class Describer:
 
     @cached_property
     def curves(self) -> ColumnCurves:
-        """The tasks' columns."""
-        return ColumnCurves(self.context)
+        """The tasks' columns, or those that were sampled."""
+        return ColumnCurves(self.context if self.sampled is None else self.context.of_columns(self.sampled))
 
     @cached_property
     def task_features(self) -> Tensor:
@@ -145,9 +147,10 @@ class Describer:
         """Column weights for each labelled row, equal ones and those of each attention head; 0 for padding."""
         features = self.curves.column_features(self.curves.leave_one_out_offset)
         logits = _all_layers(self.attention, features, self.marks).transpose(1, 2)
-        is_padding = (self.context.column_mask == 0)[:, :, None, :, None]
+        context = self.curves.context
+        is_padding = (context.column_mask == 0)[:, :, None, :, None]
         attention = torch.where(is_padding, MASKED_LOGIT, logits).softmax(3)
-        equal = (self.context.column_mask / self.context.n_columns)[:, :, None, :, None]
+        equal = (context.column_mask / context.n_columns)[:, :, None, :, None]
         return torch.cat([equal.expand_as(attention[:, :, :1]), attention], dim=2)
 
     def _curve_values(self, knots: Tensor, anomaly: AnomalyOffset) -> Tensor:
@@ -157,7 +160,7 @@ class Describer:
 
     def _pooled(self, x: Tensor, anomaly: AnomalyOffset, weights: Tensor) -> Tensor:
         """Weighted means over the columns, and a power mean: [R, T, M, N] -> [R, T, D, N]."""
-        position = self.curves.knot_position(x)
+        position = self.curves.knot_position(x if self.sampled is None else x.index_select(2, self.sampled))
         low = position.detach().floor().clamp_max(N_KNOTS - 2)
         share = (position - low)[:, None]
         if anomaly.deviation.shape[-1] > 1:

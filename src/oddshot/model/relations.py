@@ -140,6 +140,11 @@ class TaskContext:
             return self.leave_one_out
         return LeaveOneOutView(self, self.rows[:, :, : self.n_labelled].mT.contiguous())
 
+    def of_columns(self, columns: Tensor) -> "TaskContext":
+        """The same rows with some of their columns. columns: [n], indices."""
+        normal, anomaly = (part.index_select(3, columns) for part in (self.normal, self.anomaly))
+        return TaskContext(normal, anomaly, None if self.unlabelled is None else self.unlabelled[..., columns])
+
     def query(self, x: Tensor) -> "QueryView":
         """Rows that are not of the task's own. x: [R, T, N, M]."""
         return QueryView(self, x.clamp(-MAX_ABS_VALUE, MAX_ABS_VALUE).mT.contiguous())
