@@ -1,6 +1,7 @@
 """One method on all 24 datasets, ten splits: `PYTHONPATH=src:. python3 -m benchmarks.gpu_column --data-dir DIR ...`.
 
 Runs `oddshot bench run` as a user would, once for wide datasets and once for the others, at the same time on one GPU.
+Their processes share it better if `nvidia-cuda-mps-control -d` was run before.
 """
 
 import argparse
@@ -55,7 +56,7 @@ def main() -> None:
     parser.add_argument("--splits", type=int, default=10)
     parser.add_argument("--wide", default=WIDE)
     parser.add_argument("--others", default=OTHERS)
-    parser.add_argument("--workers", default="4,3", help="processes for the wide datasets and for the others")
+    parser.add_argument("--workers", default="3,5", help="processes for the wide datasets and for the others")
     parser.add_argument("--limit", type=float, default=600.0, help="seconds after which what still runs is ended")
     given = parser.parse_args()
     given.stores.mkdir(parents=True, exist_ok=True)
