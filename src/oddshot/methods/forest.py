@@ -12,9 +12,10 @@ from torch import Tensor
 from oddshot.methods.blended import BlendedScore
 from oddshot.methods.compiled import CompiledForest, CompiledScore
 from oddshot.methods.contract import Score
+from oddshot.methods.tree_growth import grow_forest
 from oddshot.model.blending import log_statistics, standardised_log
 from oddshot.model.compiled_forest import compile_forest
-from oddshot.model.forest import Forest, grow_forest
+from oddshot.model.forest import Forest
 
 
 @dataclass(frozen=True)
