@@ -157,7 +157,8 @@ def test_where_gradients_are_wanted_many_rows_have_them():
 @pytest.mark.parametrize("has_marks", [False, True])
 def test_gradients_are_those_that_torch_derives_from_plain_operations(has_marks, monkeypatch):
     def layer(W, x, b=None, is_rectified=False):
-        out = torch.einsum("roi,ri...->ro...", W, x) + (0 if b is None else b)
+        out = torch.einsum("roi,ri...->ro...", W, x)
+        out = out if b is None else out + b.view(*b.shape, *[1] * (out.dim() - b.dim()))
         return out.relu() if is_rectified else out
 
     def pooled(knots, share, weights):
