@@ -185,7 +185,7 @@ def _best_splits(rows: GrowingRows, counts: Values, draws: Values, n_tried: int)
     else:
         values = rows.values.take(candidates.take(node, 1) * R + rows.place)
     low, high = np.minimum.reduceat(values, starts, axis=1), np.maximum.reduceat(values, starts, axis=1)
-    tried = _largest(np.where(high > low, draws[1].T, -1.0), n_tried)  # those that are not constant first
+    tried = _largest(np.where((high > low).T, draws[1], -1.0), n_tried).T  # those that are not constant first
     low, high = low[tried, every], high[tried, every]  # [tried, S]
     is_usable = high > low
     threshold = low + draws[2, :, :n_tried].T * (high - low)
@@ -205,8 +205,8 @@ def _best_splits(rows: GrowingRows, counts: Values, draws: Values, n_tried: int)
 
 
 def _largest(values: Values, k: int) -> IntArray:
-    """Places of the k largest numbers of each column, the largest first: [D, S] -> [k, S]."""
-    places: IntArray = torch.from_numpy(values).topk(k, dim=0).indices.numpy()
+    """Places of the k largest numbers of each row, the largest first: [S, D] -> [S, k]."""
+    places: IntArray = torch.from_numpy(values).topk(k).indices.numpy()
     return places
 
 

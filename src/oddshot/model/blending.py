@@ -1,5 +1,7 @@
 """Distances of several kinds on one scale: the logarithm, standardised by the rows of the task."""
 
+import math
+
 import torch
 from torch import Tensor
 
@@ -13,10 +15,10 @@ def log_statistics(distance: Tensor) -> Tensor:
 
     Few rows hardly tell the standard deviation: it is shrunk towards a usual value.
     """
-    logs, is_known = _log(distance), distance.isfinite()
-    n = is_known.sum(-1)
-    mean = torch.where(is_known, logs, 0.0).sum(-1) / n.clamp_min(1)
-    squares = torch.where(is_known, logs - mean.unsqueeze(-1), 0.0).square().sum(-1)
+    logs, is_unknown = _log(distance), distance == math.inf
+    n = (~is_unknown).sum(-1)
+    mean = logs.masked_fill(is_unknown, 0.0).sum(-1) / n.clamp_min(1)
+    squares = (logs - mean.unsqueeze(-1)).masked_fill(is_unknown, 0.0).square().sum(-1)
     return torch.stack([mean, ((squares + PRIOR_ROWS * PRIOR_SPREAD**2) / (n + PRIOR_ROWS)).sqrt()], dim=-1)
 
 

@@ -112,7 +112,7 @@ class ColumnCurves:
     def knot_scaling(self) -> tuple[Tensor, Tensor]:
         """Factor and summand that bring a column to mean 0 and units of KNOT_SCALE deviations: [R, T, M, 1] each."""
         mean, spread = self.moments
-        scale = 1 / (KNOT_SCALE * spread)
+        scale = (KNOT_SCALE * spread).reciprocal()
         return scale, -mean * scale
 
     @cached_property

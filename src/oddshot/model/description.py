@@ -91,7 +91,7 @@ class Describer:
             return self._pooled(x, self.curves.anomaly_offset, self._weights)
         rows = torch.arange(x.shape[-1], device=x.device)
         weights = self._all_weights.index_select(-1, rows.clamp_max(self.context.n_anomaly))
-        return self._pooled(x, self.curves.offset_of_others(rows.repeat(2)), weights)
+        return self._pooled(x, self.curves.offset_of_others(torch.cat([rows, rows])), weights)
 
     @cached_property
     def curves(self) -> ColumnCurves:
@@ -143,7 +143,7 @@ class Describer:
         features = self.curves.column_features(self.curves.offsets)
         logits = _all_layers(self.attention, features, self.marks).transpose(1, 2)
         is_padding = (self.context.column_mask == 0)[:, :, None, :, None]
-        attention = torch.where(is_padding, MASKED_LOGIT, logits).softmax(3)
+        attention = logits.masked_fill(is_padding, MASKED_LOGIT).softmax(3)
         equal = (self.context.column_mask / self.context.n_columns)[:, :, None, :, None]
         return torch.cat([equal.expand_as(attention[:, :, :1]), attention], dim=2)
 

@@ -278,7 +278,7 @@ class RowView(ABC):
         squares = self.lengths[1].square().unsqueeze(2) + self.context.squared_lengths[:, :, self.related]
         distances = torch.add(squares - MIN_SQUARE, self.products[1], alpha=-2)
         # Equal rows have a distance of MIN_SQUARE, not what rounding leaves of the difference of large numbers.
-        distances = torch.where(distances < ROUNDING_SHARE * squares, MIN_SQUARE, distances)
+        distances = distances.masked_fill(distances < ROUNDING_SHARE * squares, MIN_SQUARE)
         if not self.context.has_single_columns:
             return distances
         return torch.where(self.context.n_columns.unsqueeze(-1) == 1, self._single_column_distances(), distances)
@@ -426,7 +426,7 @@ class LeaveOneOutView(RowView):
     def mean(self, rows: slice) -> Tensor:
         """Of those that are not hidden."""
         distances = self.distances[:, :, rows]
-        return torch.where(distances < BEYOND_ALL, distances, 0.0).sum(2) / self.divisor(rows)
+        return distances.masked_fill(distances == BEYOND_ALL, 0.0).sum(2) / self.divisor(rows)
 
     def along_anomaly_direction(self) -> Tensor:
         """For an anomaly, towards the mean of the other ones."""
