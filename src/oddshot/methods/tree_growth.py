@@ -88,15 +88,18 @@ def grow_forest(anomaly: Tensor, normal: Tensor) -> Forest:
     is_left_out = left_out_rows(rows, n_anomaly, n_trees)
     roots, growing = _roots(rows, ~is_left_out, n_anomaly)
     nodes, growing = _mixed(roots, growing)
-    generator = torch.Generator().manual_seed(0)
     n_tried = max(1, math.isqrt(M))
     n_candidates = min(M, max(MAX_CANDIDATES, 4 * n_tried))
+    first_draws, generator = _first_draws(n_trees, n_candidates), torch.Generator()
+    generator.set_state(first_draws.state)
     levels: list[TreeLevel] = []
     while len(nodes.tree) > 0 and len(levels) < MAX_DEPTH:
-        # As many numbers whatever the rows are, so that a task has the same trees alone and among others.
-        shape = (n_trees, min(2 ** len(levels), N), n_candidates)
-        draws = _draw(generator, shape, nodes.tree % n_trees, nodes.number).astype(rows.dtype, copy=False)
-        splits = _best_splits(growing, nodes.counts, draws, n_tried)
+        depth, tree = len(levels), nodes.tree % n_trees
+        if depth < len(first_draws.numbers):
+            draws = first_draws.numbers[depth][:, tree, nodes.number]
+        else:  # as many numbers whatever the rows are, so that a task has the same trees alone and among others
+            draws = _draw(generator, (n_trees, min(2**depth, N), n_candidates), tree, nodes.number)
+        splits = _best_splits(growing, nodes.counts, draws.astype(rows.dtype, copy=False), n_tried)
         if not splits.is_any.any():
             break
         level, growing = _descend(nodes, growing, splits)
@@ -145,11 +148,27 @@ def _roots(rows: Values, is_seen: BoolArray, n_anomaly: int) -> tuple[Nodes, Gro
 
 
 def _mixed(nodes: Nodes, rows: GrowingRows) -> tuple[Nodes, GrowingRows]:
-    """The nodes with rows of both labels, which may be split, and their rows."""
+    """The nodes with rows of both labels, which may be split, and their rows, in the order of the nodes."""
     is_mixed = nodes.counts[0] * nodes.counts[1] > 0
-    kept = is_mixed.take(rows.node)
-    node = (is_mixed.cumsum() - 1).take(rows.node[kept])
-    return nodes.take(is_mixed), rows._replace(place=rows.place[kept], node=node)
+    mixed, kept = nodes.take(is_mixed), is_mixed.take(rows.node).nonzero()[0]
+    node = (is_mixed.cumsum() - 1).take(rows.node.take(kept))
+    order = node.argsort(kind="stable")
+    return mixed, rows._replace(place=rows.place.take(kept.take(order)), node=node.take(order))
+
+
+class FirstDraws(NamedTuple):
+    """Random numbers of the roots, [3, K, 1, D], and of their children, [3, K, 2, D]; the generator's state after."""
+
+    numbers: tuple[Values, Values]
+    state: Tensor
+
+
+@lru_cache(maxsize=8)
+def _first_draws(n_trees: int, n_candidates: int) -> FirstDraws:
+    """They are the same for all tasks with as many trees and columns."""
+    generator = torch.Generator().manual_seed(0)
+    roots, children = (torch.rand(3, n_trees, n, n_candidates, generator=generator).numpy() for n in (1, 2))
+    return FirstDraws((roots, children), generator.get_state())
 
 
 def _draw(generator: torch.Generator, shape: tuple[int, int, int], tree: IntArray, number: IntArray) -> Values:
@@ -186,21 +205,23 @@ def _best_splits(rows: GrowingRows, counts: Values, draws: Values, n_tried: int)
         values = rows.values.take(candidates.take(node, 1) * R + rows.place)
     low, high = np.minimum.reduceat(values, starts, axis=1), np.maximum.reduceat(values, starts, axis=1)
     tried = _largest(np.where((high > low).T, draws[1], -1.0), n_tried).T  # those that are not constant first
-    low, high = low[tried, every], high[tried, every]  # [tried, S]
+    places = tried * S + every
+    low, high = low.take(places), high.take(places)  # [tried, S]
     is_usable = high > low
     threshold = low + draws[2, :, :n_tried].T * (high - low)
     threshold = np.where(threshold >= high, low, threshold)  # by rounding
-    column = tried if candidates is None else candidates[tried, every]
+    column = tried if candidates is None else candidates.take(places)
     is_below = rows.values.take(column.take(node, 1) * R + rows.place) <= threshold.take(node, 1)
     left = np.add.reduceat(rows.is_of.take(rows.place, 1)[:, None] * is_below, starts, axis=2)  # [2, tried, S]
     purity = _purity(left) + _purity(counts[:, None] - left)
     best = np.where(is_usable, purity, -math.inf).argmax(0)
+    places = best * S + every
     return Splits(
-        column[best, every],
-        threshold[best, every],
+        column.take(places),
+        threshold.take(places),
         is_usable[0],  # if any column is not constant, the first is not
-        left[:, best, every],
-        ~is_below[best.take(node), np.arange(len(node))],
+        left.reshape(2, -1).take(places, 1),
+        ~is_below.take(best.take(node) * len(node) + np.arange(len(node))),
     )
 
 
@@ -221,9 +242,8 @@ def _descend(nodes: Nodes, rows: GrowingRows, splits: Splits) -> tuple[TreeLevel
     if len(parents.tree) < len(nodes.tree):  # the others are leaves
         kept = split.take(rows.node)
         place, node = place[kept], node[kept]
-    order = node.argsort(kind="stable")
     level = TreeLevel(parents, splits.column[split], splits.threshold[split], children)
-    return level, rows._replace(place=place.take(order), node=node.take(order))
+    return level, rows._replace(place=place, node=node)
 
 
 def _purity(counts: Values) -> Values:

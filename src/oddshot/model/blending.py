@@ -10,16 +10,18 @@ MIN_DISTANCE = 1e-3  # added before the logarithm
 PRIOR_ROWS, PRIOR_SPREAD = 20, 0.35
 
 
-def log_statistics(distance: Tensor) -> Tensor:
-    """Mean and standard deviation of the logarithms of all that are finite, in float64: [..., N] -> [..., 2].
+def standardise_own(distance: Tensor) -> tuple[Tensor, Tensor]:
+    """Mean and standard deviation of the logarithms of all that are finite, [..., 2], and z(log d): [..., N].
 
-    Few rows hardly tell the standard deviation: it is shrunk towards a usual value.
+    Both in float64. Few rows hardly tell the standard deviation: it is shrunk towards a usual value.
     """
     logs, is_unknown = _log(distance), distance == math.inf
-    n = (~is_unknown).sum(-1)
-    mean = logs.masked_fill(is_unknown, 0.0).sum(-1) / n.clamp_min(1)
-    squares = (logs - mean.unsqueeze(-1)).masked_fill(is_unknown, 0.0).square().sum(-1)
-    return torch.stack([mean, ((squares + PRIOR_ROWS * PRIOR_SPREAD**2) / (n + PRIOR_ROWS)).sqrt()], dim=-1)
+    n = (~is_unknown).sum(-1, keepdim=True)
+    mean = logs.masked_fill(is_unknown, 0.0).sum(-1, keepdim=True) / n.clamp_min(1)
+    deviation = (logs - mean).masked_fill_(is_unknown, 0.0)
+    squares = deviation.square().sum(-1, keepdim=True)
+    spread = ((squares + PRIOR_ROWS * PRIOR_SPREAD**2) / (n + PRIOR_ROWS)).sqrt()
+    return torch.cat([mean, spread], dim=-1), deviation / spread
 
 
 def standardised_log(distance: Tensor, statistics: Tensor) -> Tensor:

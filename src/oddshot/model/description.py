@@ -65,7 +65,10 @@ class Describer:
 
     @cached_property
     def _context_description(self) -> Tensor:
-        return self._leave_one_out(self.context.leave_one_out)
+        described = self._leave_one_out(self.context.leave_one_out)
+        if not torch.is_grad_enabled():
+            self.context.forget_leave_one_out()
+        return described
 
     def _leave_one_out(self, view: LeaveOneOutView) -> Tensor:
         """Descriptions of the first context rows, each related to all others: [R, T, N, D]."""
@@ -123,7 +126,7 @@ class Describer:
         of_row = W[:, :, :N_PAIR_ROW_FEATURES]
         out = taskwise_layer(of_row, view.pair_features(), self.labelled_part, is_rectified=True)
         if isinstance(view, LeaveOneOutView):
-            out = out * (1 - self.context.identity[: self.context.n_labelled, : view.x.shape[-1]])
+            out = out * self.context.others[:, : view.x.shape[-1]]
         anomaly, normal = out[:, :, :, :n_anomaly], out[:, :, :, n_anomaly:]
         means = [
             normal.sum(3) / view.divisor(self.context.normal_rows),

@@ -86,7 +86,7 @@ class TaskContext:
     @cached_property
     def column_mask(self) -> Tensor:
         """[R, T, M], 0 for columns that are 0 in all rows of the task, padding and constant ones, else 1."""
-        return (self.rows != 0).any(2).to(self.rows.dtype)
+        return self.rows.any(2).to(self.rows.dtype)
 
     @cached_property
     def n_columns(self) -> Tensor:
@@ -121,15 +121,19 @@ class TaskContext:
         return self.leave_one_out.both_lengths[..., : self.n_labelled].unsqueeze(-1)
 
     @cached_property
-    def identity(self) -> Tensor:
-        """[K, L], 1 where a labelled row meets itself."""
-        return torch.eye(self.n_labelled, self.rows.shape[2], device=self.rows.device, dtype=self.rows.dtype)
+    def others(self) -> Tensor:
+        """[K, L], 0 where a labelled row meets itself, else 1."""
+        return self.rows.new_ones(self.n_labelled, self.rows.shape[2]).fill_diagonal_(0)
 
     @cached_property
     def leave_one_out(self) -> "LeaveOneOutView":
         """All rows of the tasks, each related to the others."""
         view = LongLeaveOneOutView if self._is_long else LeaveOneOutView
         return view(self, self.rows.mT.contiguous())
+
+    def forget_leave_one_out(self) -> None:
+        """Let go of what was computed of all rows: it refers to this context, so that only a search would free both."""
+        del self.__dict__["leave_one_out"]
 
     @property
     def _is_long(self) -> bool:
@@ -158,7 +162,7 @@ class TaskContext:
         """For each anomaly, the mean of the others, or the centre where there is none: [R, T, M, N_A]."""
         if self.n_anomaly <= 1:
             return self.center[..., : self.n_anomaly]
-        others = 1 - self.identity[: self.n_anomaly, : self.n_anomaly]
+        others = self.others[: self.n_anomaly, : self.n_anomaly]
         return self.anomaly.mT @ (others / (self.n_anomaly - 1))
 
     @cached_property
@@ -261,21 +265,20 @@ class RowView(ABC):
         from_origin, from_center = self.both_lengths.unbind(1)
         return from_origin, from_center
 
-    @property
-    def related(self) -> slice:
-        """The context rows of `products` and `squared_distances`, the labelled ones among them: all of them."""
-        return slice(None)
+    def related(self, values: Tensor) -> Tensor:
+        """Of values for all context rows, [R, T, L, .], those of `products` and `squared_distances`: all of them."""
+        return values
 
     @cached_property
     def products(self) -> tuple[Tensor, Tensor]:
         """Mean products: with labelled rows from the origin, [R, T, K, N]; with all from the centre, [R, T, L, N]."""
         support, others = self.context.scaled_rows
-        return support @ self.x, others[:, :, self.related] @ self.centered
+        return support @ self.x, self.related(others) @ self.centered
 
     @cached_property
     def squared_distances(self) -> Tensor:
         """Mean squared differences from all context rows: [R, T, L, N]."""
-        squares = self.lengths[1].square().unsqueeze(2) + self.context.squared_lengths[:, :, self.related]
+        squares = self.lengths[1].square().unsqueeze(2) + self.related(self.context.squared_lengths)
         distances = torch.add(squares - MIN_SQUARE, self.products[1], alpha=-2)
         # Equal rows have a distance of MIN_SQUARE, not what rounding leaves of the difference of large numbers.
         distances = distances.masked_fill(distances < ROUNDING_SHARE * squares, MIN_SQUARE)
@@ -442,10 +445,9 @@ class LeaveOneOutView(RowView):
 class LongLeaveOneOutView(LeaveOneOutView):
     """All rows of one task with a long background, without gradients; see `TaskContext`."""
 
-    @property
-    def related(self) -> slice:
-        """The labelled rows: distances to the background are computed apart."""
-        return slice(0, self.context.n_labelled)
+    def related(self, values: Tensor) -> Tensor:
+        """Those of the labelled rows: distances to the background are computed apart."""
+        return values[:, :, : self.context.n_labelled]
 
     @cached_property
     def _chunks(self) -> list[Tensor]:
