@@ -105,9 +105,10 @@ def grow_forest(anomaly: Tensor, normal: Tensor) -> Forest:
         level, growing = _descend(nodes, growing, splits)
         nodes, growing = _mixed(level.children, growing)
         levels.append(level)
-    parts = (*_join_levels(roots, levels), is_left_out.reshape(-1, N))
-    tensors = (torch.from_numpy(part).to(anomaly.device).unflatten(0, (-1, n_trees)) for part in parts)
-    column, left, threshold, share, left_out = tensors
+    nodes_of_trees = (part.reshape(-1, n_trees, part.shape[1]) for part in _join_levels(roots, levels))
+    column, left, threshold, share, left_out = (
+        torch.from_numpy(part).to(anomaly.device) for part in (*nodes_of_trees, is_left_out)
+    )
     return Forest(column, left, threshold, share, len(levels), left_out)
 
 
@@ -116,9 +117,9 @@ def left_out_rows(rows: Values, n_anomaly: int, n_trees: int) -> BoolArray:
 
     Each label has about as many rows in each fold; the order of the rows does not matter.
     """
-    sums = (rows * _fold_weights(rows.shape[2])).sum(-1)
+    sums = torch.from_numpy((rows * _fold_weights(rows.shape[2])).sum(-1))
     of_anomaly, of_normal = (
-        part.argsort(-1, kind="stable").argsort(-1) for part in (sums[:, :n_anomaly], sums[:, n_anomaly:])
+        part.argsort(-1).argsort(-1).numpy() for part in (sums[:, :n_anomaly], sums[:, n_anomaly:])
     )
     fold = np.concatenate([of_anomaly, of_normal.shape[1] - 1 - of_normal], axis=1) % N_FOLDS
     is_left_out: BoolArray = fold[:, None] == np.arange(n_trees)[:, None] % N_FOLDS

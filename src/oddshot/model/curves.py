@@ -44,7 +44,7 @@ class ColumnCurves:
         """Mean and standard deviation, [R, T, M, 1] each; the latter is shrunk towards 1, as if by two more rows."""
         n = self.context.n_background
         variance, mean = torch.var_mean(self.context.background, dim=-1, correction=0, keepdim=True)
-        return mean, (variance * (n / (n + 2)) + 2 / (n + 2)).sqrt()
+        return mean, ((n * variance + 2) / (n + 2)).sqrt()
 
     @cached_property
     def anomaly_offset(self) -> AnomalyOffset:
@@ -81,10 +81,10 @@ class ColumnCurves:
         on the same side; the number of background rows.
         """
         mean, spread = self.moments
-        along = (knots - (N_KNOTS - 1) / 2) * (2 * MAX_POSITION / (N_KNOTS - 1))
+        along = (knots * (2 / (N_KNOTS - 1)) - 1) * MAX_POSITION
         size = KNOT_SCALE * along.abs().expm1()
         deviation = size.copysign(along)
-        excess, log_deviation = self.rank_excess(torch.addcmul(mean, deviation, spread)), size.log1p()
+        excess, log_deviation = self.rank_excess(deviation * spread + mean), size.log1p()
         of_anomaly = signed_log1p(anomaly.deviation).expand_as(deviation)
         product = signed_log1p(deviation * anomaly.deviation)
         tails = [self.log_tail(excess), excess.sign() * anomaly.signed_log_tail]

@@ -90,10 +90,12 @@ class Describer:
 
     def _pooled_of_others(self, x: Tensor) -> Tensor:
         """The same for the first context rows, x: [R, T, M, N], by the anomalies other than each: [R, T, D, N]."""
-        if self.context.n_anomaly == 0:
+        n_anomaly, n_rows = self.context.n_anomaly, x.shape[-1]
+        if n_anomaly == 0:
             return self._pooled(x, self.curves.anomaly_offset, self._weights)
-        rows = torch.arange(x.shape[-1], device=x.device)
-        weights = self._all_weights.index_select(-1, rows.clamp_max(self.context.n_anomaly))
+        shared = self._weights.expand(-1, -1, -1, -1, n_rows - n_anomaly)
+        weights = torch.cat([self._all_weights[..., :n_anomaly], shared], dim=-1)
+        rows = torch.arange(n_rows, device=x.device)
         return self._pooled(x, self.curves.offset_of_others(torch.cat([rows, rows])), weights)
 
     @cached_property

@@ -41,5 +41,5 @@ class Forest(NamedTuple):
         shares = self.shares(torch.cat([anomaly, normal], dim=1))
         # Trees that have seen no normal row tell nothing: the only one would look like an anomaly.
         has_no_normal = (self.share[..., 0] == 1).unsqueeze(1)
-        shares = torch.where(has_no_normal, anomaly.shape[1] / is_left_out.shape[1], shares)
+        shares = shares.masked_fill(has_no_normal, anomaly.shape[1] / is_left_out.shape[1])
         return (shares * is_left_out).sum(-1) / is_left_out.sum(-1)
