@@ -7,7 +7,7 @@ import torch
 from oddshot.methods.contract import LabelledRows
 from oddshot.methods.forest import ForestScore
 from oddshot.methods.relative import RelativeScore
-from oddshot.model.forest import grow_forest, left_out_rows
+from oddshot.methods.tree_growth import grow_forest
 from tests.methods.samples import build, pick, random_rows
 from tests.model.test_blending import spread_of
 from tests.model.test_forest import follow
@@ -24,7 +24,8 @@ def test_scores_are_those_of_a_loop(n_normal, n_anomaly, u):
     context = plain.scored_context()
     for r, t in np.ndindex(2, 3):
         anomaly, normal = support.anomaly[r, t].unsqueeze(0), support.normal[r, t].unsqueeze(0)
-        forest, left_out = grow_forest(anomaly, normal), left_out_rows(anomaly, normal, 64 * min(n_anomaly, 2))[0]
+        forest = grow_forest(anomaly, normal)
+        left_out = forest.is_left_out[0]
         logs = np.log(np.sqrt(context.scores[r, t].numpy()) + 1e-3)
         mean, spread = logs.mean(), spread_of(logs)
 

@@ -41,6 +41,11 @@ def values_at(columns, places):
     return mean + spread * torch.tensor([relation_references.offset_at(place) for place in places])
 
 
+def leave_one_out(columns):
+    """Of all labelled rows: [R, T, M, K]."""
+    return columns.offset_of_others(torch.arange(columns.context.n_labelled))
+
+
 def take(direction, k):
     return type(direction)(*(part[..., k : k + 1] for part in direction))
 
@@ -62,15 +67,14 @@ def test_every_knot_is_described_as_by_loops(n, a, u):
 @pytest.mark.parametrize(("n", "a", "u"), SIZES)
 def test_knots_are_described_for_support_rows_as_by_loops_that_leave_out_the_row_itself(n, a, u):
     columns = ColumnCurves(make(n, a, u))
-    anomaly = columns.column_features(columns.leave_one_out_offset)
+    anomaly = columns.column_features(leave_one_out(columns))
     for k in range(n + a):
-        seen_by = k if a else 0  # without anomalies all rows see the same
-        ours = at_every_knot(columns, take(columns.leave_one_out_offset, seen_by))
+        ours = at_every_knot(columns, take(leave_one_out(columns), k))
         for (r, t), m in itertools.product(TASKS, range(4)):
             task = loops(columns.context, r, t)
             knots = range(0, N_KNOTS, 9)
             assert_near(ours[r, :, t, m, ::9].T, [task.knot(m, knot, k) for knot in knots])
-            assert_near(anomaly[r, :, t, m, seen_by], task.anomaly_column(m, k))
+            assert_near(anomaly[r, :, t, m, k], task.anomaly_column(m, k))
 
 
 @pytest.mark.parametrize(("n", "a", "u"), SIZES)
@@ -84,7 +88,6 @@ def test_places_are_as_by_loops(n, a, u):
 @pytest.mark.parametrize("a", [0, 1, 2])
 def test_shapes(a):
     columns, x = ColumnCurves(make(5, a, 3)), draw(1, 2, 3, 4, 6)
-    own = 5 + a if a else 1
     assert columns.knot_position(x).shape == (2, 3, 4, 6)
     assert columns.value_features(columns.knot_position(x).floor(), columns.anomaly_offset).shape == (
         2,
@@ -94,7 +97,7 @@ def test_shapes(a):
         6,
     )
     assert columns.column_features(columns.anomaly_offset).shape == (2, N_COLUMN_FEATURES, 3, 4, 1)
-    assert columns.column_features(columns.leave_one_out_offset).shape == (2, N_COLUMN_FEATURES, 3, 4, own)
+    assert columns.column_features(leave_one_out(columns)).shape == (2, N_COLUMN_FEATURES, 3, 4, 5 + a)
 
 
 @settings(deadline=None, max_examples=50)
@@ -160,7 +163,7 @@ def test_a_column_with_another_sign_is_described_backwards_but_for_the_two_signe
 @pytest.mark.parametrize("a", [1, 3])
 def test_an_anomaly_hidden_from_itself_sees_columns_as_a_query_of_the_support_without_it(a, u):
     relations = make(4, a, u)
-    own = ColumnCurves(relations).leave_one_out_offset
+    own = leave_one_out(ColumnCurves(relations))
     for k in range(a):
         rest = [other for other in range(a) if other != k]
         without = ColumnCurves(TaskContext(relations.normal, relations.anomaly[:, :, rest], relations.unlabelled))
@@ -173,7 +176,7 @@ def test_an_anomaly_hidden_from_itself_sees_columns_as_a_query_of_the_support_wi
 
 def test_normal_rows_see_all_anomalies():
     columns = ColumnCurves(make(4, 3))
-    for ours, shared in zip(columns.leave_one_out_offset, columns.anomaly_offset, strict=True):
+    for ours, shared in zip(leave_one_out(columns), columns.anomaly_offset, strict=True):
         torch.testing.assert_close(ours[..., 3:], shared.expand(-1, -1, -1, 4))
 
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 import itertools
+import weakref
 
 import pytest
 import torch
@@ -157,7 +158,8 @@ def test_where_gradients_are_wanted_many_rows_have_them():
 @pytest.mark.parametrize("has_marks", [False, True])
 def test_gradients_are_those_that_torch_derives_from_plain_operations(has_marks, monkeypatch):
     def layer(W, x, b=None, is_rectified=False):
-        out = torch.einsum("roi,ri...->ro...", W, x) + (0 if b is None else b)
+        out = torch.einsum("roi,ri...->ro...", W, x)
+        out = out if b is None else out + b.view(*b.shape, *[1] * (out.dim() - b.dim()))
         return out.relu() if is_rectified else out
 
     def pooled(knots, share, weights):
@@ -328,6 +330,18 @@ def test_context_rows_are_described_as_by_loops_that_leave_out_the_row_itself(n,
         assert_near(ours[r, t, k], task.description(of_references(describe, r), task.rows[k], k))
 
 
+@torch.no_grad()
+@pytest.mark.parametrize("u", [0, 12, 70])
+def test_what_was_computed_of_context_rows_is_freed_and_not_needed_again(u, monkeypatch):
+    describe = one_task(a=1, u=u)
+    view = weakref.ref(describe.context.leave_one_out)
+    describe.describe_context()
+    assert view() is None
+    monkeypatch.setattr(relations, "LeaveOneOutView", None)
+    monkeypatch.setattr(relations, "LongLeaveOneOutView", None)
+    assert describe(describe.context.rows).isfinite().all()
+
+
 @pytest.mark.parametrize("chunk", [1, 1000, 2**19])
 @pytest.mark.parametrize("a", [0, 1, 3])
 def test_many_context_rows_are_described_as_where_gradients_are_wanted(a, chunk, monkeypatch):
@@ -337,8 +351,8 @@ def test_many_context_rows_are_described_as_where_gradients_are_wanted(a, chunk,
     describe.context.unlabelled[:, :, 1] = describe.context.unlabelled[:, :, 0]
     fresh = dataclasses.replace(describe, context=dataclasses.replace(describe.context))
     with torch.no_grad():
+        assert isinstance(describe.context.leave_one_out, relations.LongLeaveOneOutView)
         found = describe.describe_context()
     assert "table" in vars(describe)
-    assert isinstance(describe.context.leave_one_out, relations.LongLeaveOneOutView)
     torch.testing.assert_close(found, fresh.describe_context())
     assert "table" not in vars(fresh)

@@ -11,7 +11,7 @@ def draw(*shape: int) -> torch.Tensor:
     return torch.randn(shape, generator=generator, dtype=torch.float64).requires_grad_()
 
 
-@pytest.mark.parametrize("bias_shape", [None, (2, 3, 1, 1), (2, 3, 5, 1), (2, 3, 1, 6), (2, 3, 5, 6)])
+@pytest.mark.parametrize("bias_shape", [None, (2, 3, 1), (2, 3, 1, 1), (2, 3, 5, 1), (2, 3, 1, 6), (2, 3, 5, 6)])
 @pytest.mark.parametrize("is_rectified", [False, True])
 def test_values_and_gradients_are_those_of_one_matrix_product(
     bias_shape: tuple[int, ...] | None, is_rectified: bool
@@ -20,7 +20,7 @@ def test_values_and_gradients_are_those_of_one_matrix_product(
     b = None if bias_shape is None else draw(*bias_shape)
     inputs = (W, x) if b is None else (W, x, b)
     out = taskwise_layer(W, x, b, is_rectified)
-    plain = torch.einsum("roi,ritn->rotn", W, x) + (0 if b is None else b)
+    plain = torch.einsum("roi,ritn->rotn", W, x) + (0 if b is None else b.view(*b.shape, *[1] * (4 - b.dim())))
     plain = plain.relu() if is_rectified else plain
     torch.testing.assert_close(out, plain)
     found = torch.autograd.grad((out * weights).sum(), inputs)

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -38,9 +39,15 @@ class FamiliarityCase:
 
     def distance(self, representation: FloatArray) -> FloatArray:
         """Root mean square over the entries of r, each in spreads of the training tasks: [T, H] -> [T]."""
-        z = (representation - np.array(self.mean)) / np.array(self.spread)
+        mean, spread = self._moments
+        z = (representation - mean) / spread
         out: FloatArray = np.sqrt(np.mean(z**2, axis=1))
         return out
+
+    @cached_property
+    def _moments(self) -> tuple[FloatArray, FloatArray]:
+        """Mean and spread: [H] each."""
+        return np.array(self.mean), np.array(self.spread)
 
     def share_beyond(self, distance: float) -> float:
         """The share of held-out tasks that lie at least so far, from 1 to 0."""

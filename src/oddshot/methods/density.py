@@ -14,7 +14,7 @@ from torch import Tensor
 from oddshot.methods.blended import BlendedScore
 from oddshot.methods.compiled import CompiledDensity, CompiledScore
 from oddshot.methods.contract import LabelledRows, Score, ScoredContext
-from oddshot.model.blending import log_statistics, standardised_log
+from oddshot.model.blending import standardise_own
 from oddshot.model.neighbours import NeighbourDistance, NeighbourScore, column_spread, compress, mean_distance
 
 SUSPECT_SHARE = 0.35  # of the background rows: those with the highest learned scores are not taken as neighbours
@@ -54,9 +54,8 @@ def with_density(learned: Score) -> Score:
         found = [_find(rows, labelled, 1, weight), _find(rows, _unsuspicious(context), N_NEIGHBOURS, 1.0)]
     else:
         found = [_find(rows, labelled, 1, 1.0)]
-    distance = context.scores.clamp_min(0).sqrt()
-    statistics = log_statistics(distance)
-    scores = torch.stack([standardised_log(distance, statistics), *(own for _, own in found)]).sum(0)
+    statistics, learned_part = standardise_own(context.scores.clamp_min(0).sqrt())
+    scores = torch.stack([learned_part, *(own for _, own in found)]).sum(0)
     neighbours = NeighbourScore(spread, [one for one, _ in found])
     return DensityScore(learned, statistics, context._replace(scores=scores), neighbours)
 
@@ -78,5 +77,5 @@ def _find(rows: Tensor, kept: Tensor, k: int, weight: float) -> tuple[NeighbourD
     reference = rows.gather(2, kept.unsqueeze(-1).expand(-1, -1, -1, rows.shape[-1]))
     is_itself = kept.unsqueeze(2) == torch.arange(rows.shape[2], device=kept.device).view(1, 1, -1, 1)
     distance = mean_distance(rows, reference, k, is_itself)
-    found = NeighbourDistance(reference, k, log_statistics(distance), weight)
-    return found, found.standardise(distance)
+    statistics, own = standardise_own(distance)
+    return NeighbourDistance(reference, k, statistics, weight), weight * own

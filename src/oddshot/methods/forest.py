@@ -12,9 +12,10 @@ from torch import Tensor
 from oddshot.methods.blended import BlendedScore
 from oddshot.methods.compiled import CompiledForest, CompiledScore
 from oddshot.methods.contract import Score
-from oddshot.model.blending import log_statistics, standardised_log
+from oddshot.methods.tree_growth import grow_forest
+from oddshot.model.blending import standardise_own
 from oddshot.model.compiled_forest import compile_forest
-from oddshot.model.forest import Forest, grow_forest
+from oddshot.model.forest import Forest
 
 
 @dataclass(frozen=True)
@@ -42,16 +43,14 @@ def with_forest(learned: Score, weight: float) -> Score:
     if weight == 0:
         return learned
     context = learned.scored_context()
-    n_normal = context.rows.shape[2] - context.n_anomaly - context.n_unlabelled
-    anomaly, normal, others = context.rows.flatten(0, 1).split(
-        [context.n_anomaly, n_normal, context.n_unlabelled], dim=1
-    )
+    rows, n_anomaly = context.rows.flatten(0, 1), context.n_anomaly
+    n_labelled = rows.shape[1] - context.n_unlabelled
+    anomaly, normal = rows[:, :n_anomaly], rows[:, n_anomaly:n_labelled]
     forest = grow_forest(anomaly, normal)
-    distance = context.scores.clamp_min(0).sqrt()
-    statistics = log_statistics(distance)
+    statistics, learned_part = standardise_own(context.scores.clamp_min(0).sqrt())
     shares = forest.out_of_fold(anomaly, normal)
     if context.n_unlabelled > 0:
-        shares = torch.cat([shares, forest(others)], dim=1)
-    weight *= context.n_anomaly
-    scores = standardised_log(distance, statistics) + weight * shares.view(distance.shape)
+        shares = torch.cat([shares, forest(rows[:, n_labelled:])], dim=1)
+    weight *= n_anomaly
+    scores = learned_part + weight * shares.view_as(learned_part)
     return ForestScore(learned, statistics, context._replace(scores=scores), forest, weight)

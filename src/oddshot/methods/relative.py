@@ -166,8 +166,7 @@ class Relative(Eigen):
     def _related(self, support: LabelledRows, unlabelled: Tensor | None) -> tuple[LabelledRows, Describer]:
         """The labelled rows that are used, and what describes rows by those that others are related to."""
         self.check_support(support)
-        used = _thinned(support, MAX_USED)
-        support = LabelledRows(*(part.clamp(-MAX_ABS_VALUE, MAX_ABS_VALUE) for part in used))
+        support = _clamped(_thinned(support, MAX_USED))
         return support, self.describer(_thinned(support), unlabelled)
 
     def loss(self, support: LabelledRows, query: LabelledRows, unlabelled: Tensor | None = None) -> Tensor:
@@ -192,7 +191,7 @@ class Relative(Eigen):
     @torch.no_grad()
     def fix_center(self, support: LabelledRows, normal: Tensor) -> None:
         """The mean embedding of training normals at the initial weights (Alg. 1, line 2)."""
-        describe = self.describer(support, None)
+        describe = self.describer(_clamped(support), None)
         super().fix_center(_described_support(describe), describe(normal))
 
     def embed_rows(self, score: Score, x: Tensor) -> Tensor:
@@ -202,10 +201,9 @@ class Relative(Eigen):
         return self.embed(score.describe(x), score.representation)
 
     def describer(self, support: LabelledRows, unlabelled: Tensor | None) -> Describer:
-        """What describes the rows of these tasks."""
-        normal, anomaly = (part.clamp(-MAX_ABS_VALUE, MAX_ABS_VALUE) for part in support)
+        """What describes the rows of these tasks; those of the support are within ±MAX_ABS_VALUE."""
         others = None if unlabelled is None else unlabelled.clamp(-MAX_ABS_VALUE, MAX_ABS_VALUE)
-        context, sampled = TaskContext(normal, anomaly, others), self._sampled_columns(normal.shape[3])
+        context, sampled = TaskContext(*support, others), self._sampled_columns(support.normal.shape[3])
         return Describer(self.pair, self.column, self.attention, context, self._marks_of(sampled), sampled)
 
     def _marks_of(self, columns: Tensor | None) -> Tensor | None:
@@ -251,6 +249,11 @@ def _thinned(support: LabelledRows, most: int = MAX_LABELLED) -> LabelledRows:
         return support
     normal, anomaly = (rows[:, :, _spaced(rows.shape[2], rows.device, most)] for rows in support)
     return LabelledRows(normal, anomaly)
+
+
+def _clamped(support: LabelledRows) -> LabelledRows:
+    """The rows without numbers whose squares would not be finite."""
+    return LabelledRows(*(part.clamp(-MAX_ABS_VALUE, MAX_ABS_VALUE) for part in support))
 
 
 def _described_support(describe: Describer) -> LabelledRows:

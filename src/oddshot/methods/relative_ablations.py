@@ -13,7 +13,7 @@ from oddshot.methods.relative import Relative, RelativeConfig
 from oddshot.methods.scores import Distance
 from oddshot.model.description import Describer
 from oddshot.model.projection import to_unit_length
-from oddshot.model.relations import RowView
+from oddshot.model.relations import LeaveOneOutView
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -27,8 +27,8 @@ class PartialDescriber(Describer):
         """Descriptions of rows, as [R, T, D, N]."""
         return self._without_part(super().transposed(x).mT).mT
 
-    def _leave_one_out(self, view: RowView, weights: Tensor) -> Tensor:
-        return self._without_part(super()._leave_one_out(view, weights))
+    def _leave_one_out(self, view: LeaveOneOutView) -> Tensor:
+        return self._without_part(super()._leave_one_out(view))
 
     def _without_part(self, descriptions: Tensor) -> Tensor:
         present = descriptions.new_ones(descriptions.shape[-1])

@@ -1,5 +1,7 @@
 """Distances of several kinds on one scale: the logarithm, standardised by the rows of the task."""
 
+import math
+
 import torch
 from torch import Tensor
 
@@ -8,16 +10,18 @@ MIN_DISTANCE = 1e-3  # added before the logarithm
 PRIOR_ROWS, PRIOR_SPREAD = 20, 0.35
 
 
-def log_statistics(distance: Tensor) -> Tensor:
-    """Mean and standard deviation of the logarithms of all that are finite, in float64: [..., N] -> [..., 2].
+def standardise_own(distance: Tensor) -> tuple[Tensor, Tensor]:
+    """Mean and standard deviation of the logarithms of all that are finite, [..., 2], and z(log d): [..., N].
 
-    Few rows hardly tell the standard deviation: it is shrunk towards a usual value.
+    Both in float64. Few rows hardly tell the standard deviation: it is shrunk towards a usual value.
     """
-    logs, is_known = _log(distance), distance.isfinite()
-    n = is_known.sum(-1)
-    mean = torch.where(is_known, logs, 0.0).sum(-1) / n.clamp_min(1)
-    squares = torch.where(is_known, logs - mean.unsqueeze(-1), 0.0).square().sum(-1)
-    return torch.stack([mean, ((squares + PRIOR_ROWS * PRIOR_SPREAD**2) / (n + PRIOR_ROWS)).sqrt()], dim=-1)
+    logs, is_unknown = _log(distance), distance == math.inf
+    n = (~is_unknown).sum(-1, keepdim=True)
+    mean = logs.masked_fill(is_unknown, 0.0).sum(-1, keepdim=True) / n.clamp_min(1)
+    deviation = (logs - mean).masked_fill_(is_unknown, 0.0)
+    squares = deviation.square().sum(-1, keepdim=True)
+    spread = ((squares + PRIOR_ROWS * PRIOR_SPREAD**2) / (n + PRIOR_ROWS)).sqrt()
+    return torch.cat([mean, spread], dim=-1), deviation / spread
 
 
 def standardised_log(distance: Tensor, statistics: Tensor) -> Tensor:

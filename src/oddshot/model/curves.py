@@ -49,30 +49,17 @@ class ColumnCurves:
     @cached_property
     def anomaly_offset(self) -> AnomalyOffset:
         """Of the mean of all anomalies."""
-        return self._offset_of(self.context.mean_anomaly)
+        return AnomalyOffset(*(part[..., -1:] for part in self.offsets))
 
     @cached_property
-    def leave_one_out_offset(self) -> AnomalyOffset:
-        """For each labelled row, of the mean of the anomalies other than itself."""
-        return self._offset_of_others(self.context.n_labelled)
+    def offsets(self) -> AnomalyOffset:
+        """For each anomaly, of the mean of the others, and last of the mean of all: [R, T, M, N_A + 1]."""
+        return self._offset_of(torch.cat([self.context.other_mean_anomaly, self.context.mean_anomaly], dim=-1))
 
-    def offset_of_others(self, n_rows: int) -> AnomalyOffset:
-        """For each of the first n context rows, of the mean of the anomalies other than itself: [R, T, M, 1 or n]."""
-        return self.leave_one_out_offset if n_rows == self.context.n_labelled else self._offset_of_others(n_rows)
-
-    def _offset_of_others(self, n_rows: int) -> AnomalyOffset:
-        if self.context.n_anomaly == 0:
-            return self.anomaly_offset
-        n_normal = n_rows - self.context.n_anomaly
-        parts = self._offset_of_anomalies, self.anomaly_offset
-        return AnomalyOffset(
-            *(torch.cat([own, shared.expand(-1, -1, -1, n_normal)], dim=-1) for own, shared in zip(*parts, strict=True))
-        )
-
-    @cached_property
-    def _offset_of_anomalies(self) -> AnomalyOffset:
-        """For each anomaly, of the mean of the others: [R, T, M, 1 or N_A]."""
-        return self._offset_of(self.context.other_mean_anomaly)
+    def offset_of_others(self, rows: Tensor) -> AnomalyOffset:
+        """For each of these context rows, of the mean of the anomalies other than itself. rows: [n], their places."""
+        places = rows.clamp_max(self.context.n_anomaly)
+        return AnomalyOffset(*(part.index_select(-1, places) for part in self.offsets))
 
     def _offset_of(self, anomaly: Tensor) -> AnomalyOffset:
         excess = self.rank_excess(anomaly)
@@ -95,13 +82,15 @@ class ColumnCurves:
         """
         mean, spread = self.moments
         along = (knots * (2 / (N_KNOTS - 1)) - 1) * MAX_POSITION
-        deviation = (KNOT_SCALE * along.abs().expm1()).copysign(along)
-        excess, size = self.rank_excess(deviation * spread + mean), deviation.abs().log1p()
+        size = KNOT_SCALE * along.abs().expm1()
+        deviation = size.copysign(along)
+        excess, log_deviation = self.rank_excess(deviation * spread + mean), size.log1p()
         of_anomaly = signed_log1p(anomaly.deviation).expand_as(deviation)
         product = signed_log1p(deviation * anomaly.deviation)
         tails = [self.log_tail(excess), excess.sign() * anomaly.signed_log_tail]
         log_size = torch.full_like(deviation, self.context.log_size)
-        return torch.stack([size.copysign(deviation), size, of_anomaly, product, *tails, log_size], dim=1)
+        deviations = [log_deviation.copysign(along), log_deviation]
+        return torch.stack([*deviations, of_anomaly, product, *tails, log_size], dim=1)
 
     def column_features(self, anomaly: AnomalyOffset) -> Tensor:
         """How well each column tells the anomalies: [R, 3, T, M, 1 or N]."""
@@ -123,7 +112,7 @@ class ColumnCurves:
     def knot_scaling(self) -> tuple[Tensor, Tensor]:
         """Factor and summand that bring a column to mean 0 and units of KNOT_SCALE deviations: [R, T, M, 1] each."""
         mean, spread = self.moments
-        scale = 1 / (KNOT_SCALE * spread)
+        scale = (KNOT_SCALE * spread).reciprocal()
         return scale, -mean * scale
 
     @cached_property

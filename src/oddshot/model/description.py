@@ -11,7 +11,7 @@ from oddshot.model.curve_pooling import between_knots, fourth_power, pool_curves
 from oddshot.model.curves import N_KNOTS, AnomalyOffset, ColumnCurves
 from oddshot.model.knot_lookup import KnotLookUp
 from oddshot.model.networks import Network
-from oddshot.model.relations import RowView, TaskContext, signed_log1p
+from oddshot.model.relations import LeaveOneOutView, RowView, TaskContext, signed_log1p
 from oddshot.model.taskwise import taskwise_layer
 
 N_PAIR_ROW_FEATURES = 7  # of the ten features of a pair, those that depend on the row; the others on the labelled row
@@ -59,7 +59,7 @@ class Describer:
 
     def describe_support_alone(self) -> Tensor:
         """The same where the unlabelled rows need not be described."""
-        return self._leave_one_out(self.context.support_leave_one_out, self._leave_one_out_weights)
+        return self._leave_one_out(self.context.support_leave_one_out)
 
     def describe_context(self) -> Tensor:
         """Descriptions of all context rows by leave-one-out, anomalies, normal rows, unlabelled rows: [R, T, L, D]."""
@@ -67,33 +67,38 @@ class Describer:
 
     @cached_property
     def _context_description(self) -> Tensor:
-        weights, n_rows = self._leave_one_out_weights, self.context.rows.shape[2]
-        if weights.shape[-1] > 1:  # unlabelled rows are related to all anomalies, as normal ones are
-            n_more = n_rows - self.context.n_labelled
-            weights = torch.cat([weights, self._weights.expand(-1, -1, -1, -1, n_more)], dim=-1)
-        return self._leave_one_out(self.context.leave_one_out, weights)
+        described = self._leave_one_out(self.context.leave_one_out)
+        if not torch.is_grad_enabled():
+            self.context.forget_leave_one_out()
+        return described
 
-    def _leave_one_out(self, view: RowView, weights: Tensor) -> Tensor:
+    def _leave_one_out(self, view: LeaveOneOutView) -> Tensor:
         """Descriptions of the first context rows, each related to all others: [R, T, N, D]."""
-        context, n_rows = self.context, view.x.shape[-1]
-        others = 1 - context.identity[: context.n_labelled, :n_rows]
-        columns = self._leave_one_out_columns(view, weights)
-        has_anomaly = (others[: context.n_anomaly].sum(0) > 0).to(others.dtype)
-        parts = [*self._pairs(view, others), columns, view.standardised_row_features()]
+        context, columns = self.context, self._leave_one_out_columns(view)
+        has_anomaly = view.count(slice(0, context.n_anomaly)).clamp_max(1)
+        parts = [*self._pairs(view), columns, view.standardised_row_features()]
         return torch.cat([*parts, context.task_features(has_anomaly)], dim=2).mT
 
-    def _leave_one_out_columns(self, view: RowView, weights: Tensor) -> Tensor:
+    def _leave_one_out_columns(self, view: LeaveOneOutView) -> Tensor:
         """What the columns tell of the first context rows: [R, T, D, N]. All but anomalies are like any other row."""
         n_anomaly, n_rows = self.context.n_anomaly, view.x.shape[-1]
         others = self.context.rows[:, :, n_anomaly:n_rows]
         if not _are_many(others):
-            return self._pooled(view.x, self.curves.offset_of_others(n_rows), weights)
+            return self._pooled_of_others(view.x)
         looked_up = self._looked_up(others)
         if n_anomaly == 0:
             return looked_up
-        offset = self.curves.offset_of_others(n_anomaly)
-        own = self._pooled(view.x[..., :n_anomaly], offset, weights[..., :n_anomaly])
-        return torch.cat([own, looked_up], dim=3)
+        return torch.cat([self._pooled_of_others(view.x[..., :n_anomaly]), looked_up], dim=3)
+
+    def _pooled_of_others(self, x: Tensor) -> Tensor:
+        """The same for the first context rows, x: [R, T, M, N], by the anomalies other than each: [R, T, D, N]."""
+        n_anomaly, n_rows = self.context.n_anomaly, x.shape[-1]
+        if n_anomaly == 0:
+            return self._pooled(x, self.curves.anomaly_offset, self._weights)
+        shared = self._weights.expand(-1, -1, -1, -1, n_rows - n_anomaly)
+        weights = torch.cat([self._all_weights[..., :n_anomaly], shared], dim=-1)
+        rows = torch.arange(n_rows, device=x.device)
+        return self._pooled(x, self.curves.offset_of_others(torch.cat([rows, rows])), weights)
 
     @cached_property
     def curves(self) -> ColumnCurves:
@@ -119,37 +124,34 @@ class Describer:
         W, b = _layer_of(self.pair, 0)
         return taskwise_layer(W[:, :, N_PAIR_ROW_FEATURES:], self.labelled_features, b)
 
-    def _pairs(self, view: RowView, mask: Tensor | None = None) -> list[Tensor]:
-        """Mean over the normal rows, mean over the anomalies, maximum over the normal rows: [R, T, D, N] each.
-
-        mask: [K, N], 0 for labelled rows that are left out; None where none is.
-        """
+    def _pairs(self, view: RowView) -> list[Tensor]:
+        """Mean over the normal rows, mean over the anomalies, maximum over the normal rows: [R, T, D, N] each."""
         n_anomaly, (W, _) = self.context.n_anomaly, _layer_of(self.pair, 0)
         of_row = W[:, :, :N_PAIR_ROW_FEATURES]
         out = taskwise_layer(of_row, view.pair_features(), self.labelled_part, is_rectified=True)
-        if mask is not None:
-            out = out * mask
-        anomaly, normal = out[:, :, :, :n_anomaly].sum(3), out[:, :, :, n_anomaly:]
-        if mask is None:
-            means = [normal.mean(3), anomaly / max(n_anomaly, 1)]
-        else:
-            counts = (part.sum(0).clamp_min(1) for part in (mask[n_anomaly:], mask[:n_anomaly]))
-            means = [total / count for total, count in zip((normal.sum(3), anomaly), counts, strict=True)]
+        if isinstance(view, LeaveOneOutView):
+            out = out * self.context.others[:, : view.x.shape[-1]]
+        anomaly, normal = out[:, :, :, :n_anomaly], out[:, :, :, n_anomaly:]
+        means = [
+            normal.sum(3) / view.divisor(self.context.normal_rows),
+            anomaly.sum(3) / view.divisor(slice(0, n_anomaly)),
+        ]
         return [part.transpose(1, 2) for part in (*means, normal.amax(3))]
 
     @cached_property
     def _weights(self) -> Tensor:
-        """Column weights for rows related to all anomalies, as the last labelled row is: [R, T, 1 + H, M, 1]."""
-        return self._leave_one_out_weights[..., -1:]
+        """Column weights for rows related to all anomalies: [R, T, 1 + H, M, 1]."""
+        return self._all_weights[..., -1:]
 
     @cached_property
-    def _leave_one_out_weights(self) -> Tensor:
-        """Column weights for each labelled row, equal ones and those of each attention head; 0 for padding."""
-        features = self.curves.column_features(self.curves.leave_one_out_offset)
+    def _all_weights(self) -> Tensor:
+        """Column weights for each anomaly and last for rows related to all of them, [R, T, 1 + H, M, N_A + 1]: equal
+        ones and those of each attention head; 0 for padding."""
+        features = self.curves.column_features(self.curves.offsets)
         logits = _all_layers(self.attention, features, self.marks).transpose(1, 2)
         context = self.curves.context
         is_padding = (context.column_mask == 0)[:, :, None, :, None]
-        attention = torch.where(is_padding, MASKED_LOGIT, logits).softmax(3)
+        attention = logits.masked_fill(is_padding, MASKED_LOGIT).softmax(3)
         equal = (context.column_mask / context.n_columns)[:, :, None, :, None]
         return torch.cat([equal.expand_as(attention[:, :, :1]), attention], dim=2)
 
@@ -159,18 +161,19 @@ class Describer:
         return _all_layers(self.column, features, self.marks, ends_rectified=True)
 
     def _pooled(self, x: Tensor, anomaly: AnomalyOffset, weights: Tensor) -> Tensor:
-        """Weighted means over the columns, and a power mean: [R, T, M, N] -> [R, T, D, N]."""
+        """Weighted means over the columns, and a power mean: [R, T, M, N] -> [R, T, D, N].
+
+        anomaly: the same for all rows, or [R, T, M, 2 N], for the knots left and then right of all values.
+        """
         position = self.curves.knot_position(x if self.sampled is None else x.index_select(2, self.sampled))
         low = position.detach().floor().clamp_max(N_KNOTS - 2)
         share = (position - low)[:, None]
-        if anomaly.deviation.shape[-1] > 1:
-            anomaly = AnomalyOffset(*(part.repeat(1, 1, 1, 2) for part in anomaly))
         knots = self._curve_values(torch.cat([low, low + 1], dim=-1), anomaly)
         if weights.shape[-1] == 1:
             means, powers = pool_curves(knots, share, weights.squeeze(-1))
         else:
             value, power = (between_knots(part, share) for part in (knots, fourth_power(knots)))
-            means = torch.stack([(value * one.unsqueeze(1)).sum(3) for one in weights.unbind(2)], dim=3)
+            means = (value.unsqueeze(3) * weights.unsqueeze(1)).sum(4)
             powers = (power * weights[:, None, :, 0]).sum(3, keepdim=True)
         return torch.cat([_by_description(means), _by_description(_root(powers))], dim=2)
 
@@ -214,9 +217,9 @@ def _by_description(means: Tensor) -> Tensor:
 
 
 def _layer_of(network: Network, k: int) -> tuple[Tensor, Tensor]:
-    """W: [R, out, in] and b: [R, out, 1, 1, 1] of the layer k."""
+    """W: [R, out, in] and b: [R, out, 1] of the layer k."""
     assert network.biases is not None
-    return network.weights[k].mT, network.biases[k].mT[:, :, :, None, None]
+    return network.weights[k].mT, network.biases[k].mT
 
 
 def _all_layers(network: Network, x: Tensor, marks: Tensor | None, ends_rectified: bool = False) -> Tensor:
@@ -225,6 +228,6 @@ def _all_layers(network: Network, x: Tensor, marks: Tensor | None, ends_rectifie
     for k in range(n_layers):
         W, b = _layer_of(network, k)
         if k == 0 and marks is not None:
-            b = b + taskwise_layer(W[:, :, n:], marks)
+            b = b[:, :, :, None, None] + taskwise_layer(W[:, :, n:], marks)
         x = taskwise_layer(W[:, :, :n] if k == 0 else W, x, b, is_rectified=ends_rectified or k < n_layers - 1)
     return x

@@ -12,7 +12,8 @@ def resolve_device(device: str) -> torch.device:
         device = "cuda" if torch.cuda.is_available() else "cpu"
     try:
         resolved = torch.device(device)
-        torch.zeros(1, device=resolved).item()  # fails for devices that hold no numbers, such as meta
+        if resolved.type != "cpu":
+            torch.zeros(1, device=resolved).item()  # fails for devices that hold no numbers, such as meta
     except (RuntimeError, AssertionError, ImportError) as error:
         reason = str(error).splitlines()[0]
         raise InputError(f"device {device!r} cannot be used: {reason} (take 'cpu', 'cuda' or 'auto')") from None

@@ -63,6 +63,11 @@ class TaskContext:
         return self.rows.shape[2] - self.n_anomaly
 
     @property
+    def normal_rows(self) -> slice:
+        """Where the normal rows are among `rows`."""
+        return slice(self.n_anomaly, self.n_labelled)
+
+    @property
     def log_size(self) -> float:
         """The number of background rows as a feature."""
         return math.log(self.n_background) / 5
@@ -81,7 +86,7 @@ class TaskContext:
     @cached_property
     def column_mask(self) -> Tensor:
         """[R, T, M], 0 for columns that are 0 in all rows of the task, padding and constant ones, else 1."""
-        return (self.rows != 0).any(2).to(self.rows.dtype)
+        return self.rows.any(2).to(self.rows.dtype)
 
     @cached_property
     def n_columns(self) -> Tensor:
@@ -113,19 +118,22 @@ class TaskContext:
     @cached_property
     def support_lengths(self) -> Tensor:
         """Lengths of the labelled rows, from the origin and from the centre: [R, 2, T, K, 1]."""
-        lengths = [length[..., : self.n_labelled] for length in self.leave_one_out.lengths]
-        return torch.stack(lengths, dim=1).unsqueeze(-1)
+        return self.leave_one_out.both_lengths[..., : self.n_labelled].unsqueeze(-1)
 
     @cached_property
-    def identity(self) -> Tensor:
-        """[K, L], 1 where a labelled row meets itself."""
-        return torch.eye(self.n_labelled, self.rows.shape[2], device=self.rows.device, dtype=self.rows.dtype)
+    def others(self) -> Tensor:
+        """[K, L], 0 where a labelled row meets itself, else 1."""
+        return self.rows.new_ones(self.n_labelled, self.rows.shape[2]).fill_diagonal_(0)
 
     @cached_property
     def leave_one_out(self) -> "LeaveOneOutView":
         """All rows of the tasks, each related to the others."""
         view = LongLeaveOneOutView if self._is_long else LeaveOneOutView
         return view(self, self.rows.mT.contiguous())
+
+    def forget_leave_one_out(self) -> None:
+        """Let go of what was computed of all rows: it refers to this context, so that only a search would free both."""
+        del self.__dict__["leave_one_out"]
 
     @property
     def _is_long(self) -> bool:
@@ -157,9 +165,9 @@ class TaskContext:
     @cached_property
     def other_mean_anomaly(self) -> Tensor:
         """For each anomaly, the mean of the others, or the centre where there is none: [R, T, M, N_A]."""
-        if self.n_anomaly == 1:
-            return self.center
-        others = 1 - self.identity[: self.n_anomaly, : self.n_anomaly]
+        if self.n_anomaly <= 1:
+            return self.center[..., : self.n_anomaly]
+        others = self.others[: self.n_anomaly, : self.n_anomaly]
         return self.anomaly.mT @ (others / (self.n_anomaly - 1))
 
     @cached_property
@@ -188,7 +196,7 @@ class TaskContext:
     @cached_property
     def background_features(self) -> tuple[Tensor, Tensor]:
         """Mean and standard deviation of the background's own row features by leave-one-out: [R, T, 11, 1] each."""
-        features = signed_log1p(self.leave_one_out.row_features[..., self.n_anomaly :])
+        features = self.leave_one_out.log_row_features[..., self.n_anomaly :]
         variance, mean = torch.var_mean(features, dim=-1, correction=0, keepdim=True)
         return mean, (variance + MIN_FEATURE_SPREAD**2).sqrt()
 
@@ -215,27 +223,35 @@ class RowView(ABC):
         """To how many of these context rows each row is related: [N], or the same number for all."""
 
     @abstractmethod
-    def masked(self, values: Tensor, rows: slice, fill: float) -> Tensor:
-        """Values for these context rows, with `fill` where a row is not related to one: [R, T, ., N]."""
+    def hidden(self, distances: Tensor) -> Tensor:
+        """Distances to context rows, with BEYOND_ALL where a row is not related to one: [R, T, ., N]."""
+
+    @abstractmethod
+    def mean(self, rows: slice) -> Tensor:
+        """Mean distance to the context rows that a row is related to, 0 where there is none: [R, T, N]."""
 
     @abstractmethod
     def along_anomaly_direction(self) -> Tensor:
         """How far from the centre towards the mean of the anomalies, as a length; 0 where there is none: [R, T, N]."""
 
-    def minimum(self, distances: Tensor, rows: slice) -> Tensor:
-        """Smallest over the context rows that a row is related to, 0 where there is none: [R, T, ., N] -> [R, T, N]."""
-        return self._where_any(self.masked(distances, rows, math.inf).amin(2), rows)
-
-    def mean(self, values: Tensor, rows: slice) -> Tensor:
-        """Mean over the context rows that a row is related to, 0 where there is none: [R, T, ., N] -> [R, T, N]."""
-        return self.masked(values, rows, 0.0).sum(2) / _at_least_one(self.count(rows))
+    def minimum(self, rows: slice) -> Tensor:
+        """Smallest distance to the context rows that a row is related to, 0 where there is none: [R, T, N]."""
+        return self._where_any(self.distances[:, :, rows].amin(2), rows)
 
     def _where_any(self, values: Tensor, rows: slice) -> Tensor:
         """Values of rows that are related to any of these context rows, 0 for the others: [R, T, N]."""
-        if len(range(*rows.indices(self.context.rows.shape[2]))) > 1:  # a row leaves out itself at most
-            return values
+        return values if self._are_several(rows) else values * self.count(rows)
+
+    def divisor(self, rows: slice) -> Tensor | int:
+        """To how many of these context rows each row is related, 1 where there is none."""
         count = self.count(rows)
-        return values if isinstance(count, int) else torch.where(count > 0, values, 0.0)
+        if isinstance(count, int):
+            return max(count, 1)
+        return count if self._are_several(rows) else count.clamp_min(1)
+
+    def _are_several(self, rows: slice) -> bool:
+        """Whether every row is related to some of these context rows, as it leaves out itself at most."""
+        return len(range(*rows.indices(self.context.rows.shape[2]))) > 1
 
     @cached_property
     def centered(self) -> Tensor:
@@ -243,30 +259,34 @@ class RowView(ABC):
         return self.x - self.context.center
 
     @cached_property
+    def both_lengths(self) -> Tensor:
+        """Root mean squares over the columns, from the origin and from the centre: [R, 2, T, N]."""
+        squares = torch.stack([self.x, self.centered], dim=1).square().sum(3)
+        return (squares / self.context.n_columns.unsqueeze(1) + MIN_SQUARE).sqrt()
+
+    @cached_property
     def lengths(self) -> tuple[Tensor, Tensor]:
-        """Root mean squares over the columns, from the origin and from the centre: [R, T, N] each."""
-        squares = (part.square().sum(2) for part in (self.x, self.centered))
-        from_origin, from_center = ((square / self.context.n_columns + MIN_SQUARE).sqrt() for square in squares)
+        """The same: [R, T, N] each."""
+        from_origin, from_center = self.both_lengths.unbind(1)
         return from_origin, from_center
 
-    @property
-    def related(self) -> slice:
-        """The context rows of `products` and `squared_distances`, the labelled ones among them: all of them."""
-        return slice(None)
+    def related(self, values: Tensor) -> Tensor:
+        """Of values for all context rows, [R, T, L, .], those of `products` and `squared_distances`: all of them."""
+        return values
 
     @cached_property
     def products(self) -> tuple[Tensor, Tensor]:
         """Mean products: with labelled rows from the origin, [R, T, K, N]; with all from the centre, [R, T, L, N]."""
         support, others = self.context.scaled_rows
-        return support @ self.x, others[:, :, self.related] @ self.centered
+        return support @ self.x, self.related(others) @ self.centered
 
     @cached_property
     def squared_distances(self) -> Tensor:
         """Mean squared differences from all context rows: [R, T, L, N]."""
-        squares = self.lengths[1].square().unsqueeze(2) + self.context.squared_lengths[:, :, self.related]
+        squares = self.lengths[1].square().unsqueeze(2) + self.related(self.context.squared_lengths)
         distances = torch.add(squares - MIN_SQUARE, self.products[1], alpha=-2)
         # Equal rows have a distance of MIN_SQUARE, not what rounding leaves of the difference of large numbers.
-        distances = torch.where(distances < ROUNDING_SHARE * squares, MIN_SQUARE, distances)
+        distances = distances.masked_fill(distances < ROUNDING_SHARE * squares, MIN_SQUARE)
         if not self.context.has_single_columns:
             return distances
         return torch.where(self.context.n_columns.unsqueeze(-1) == 1, self._single_column_distances(), distances)
@@ -278,50 +298,59 @@ class RowView(ABC):
         return (self.context.rows.sum(-1, keepdim=True) - values).square() + padding + MIN_SQUARE
 
     @cached_property
-    def support_distances(self) -> Tensor:
-        """To the labelled rows: [R, T, K, N]."""
-        return self.squared_distances[:, :, : self.context.n_labelled].sqrt()
+    def distances(self) -> Tensor:
+        """To all context rows, BEYOND_ALL where a row is not related to one: [R, T, L, N]."""
+        return self.hidden(self.squared_distances.sqrt())
 
     @cached_property
     def nearest_background(self) -> Tensor:
         """Distance to the nearest background row: [R, T, N]."""
-        rows = slice(self.context.n_anomaly, None)
-        return self.minimum(self.squared_distances[:, :, rows], rows).sqrt().clamp_max(MAX_ABS_VALUE)
+        return self.minimum(slice(self.context.n_anomaly, None)).clamp_max(MAX_ABS_VALUE)
 
     def pair_features(self) -> Tensor:
-        """Every row with every labelled row: [R, 7, T, K, N].
+        """Every row with every labelled row that it is related to: [R, 7, T, K, N].
 
         Cosine from both origins; distance; inner product and the row's length, from both origins. What depends on the
         labelled row alone, its lengths and its label, is added by the describer and makes it ten.
         """
-        products = torch.stack([self.products[0], self.products[1][:, :, : self.context.n_labelled]], dim=1)
-        lengths = torch.stack(self.lengths, dim=1).unsqueeze(3)
+        n_labelled, lengths = self.context.n_labelled, self.both_lengths.unsqueeze(3)
+        products = torch.stack([self.products[0], self.products[1][:, :, :n_labelled]], dim=1)
         cosines = products / (lengths * self.context.support_lengths)
-        rest = [self.support_distances.unsqueeze(1), products, lengths.expand_as(products)]
+        rest = [self.distances[:, None, :, :n_labelled], products, lengths.expand_as(products)]
         return torch.cat([cosines, signed_log1p(torch.cat(rest, dim=1))], dim=1)
 
     @cached_property
     def row_features(self) -> Tensor:
         """[R, T, 11, N]: distance to the nearest normal row and mean distance to all of them; distance to the nearest
         anomaly and the ratio of the two; lengths; length along the anomaly direction; distances to the background."""
-        normal = slice(self.context.n_anomaly, self.context.n_labelled)
-        distances = self.support_distances[:, :, normal]
-        nearest = self.minimum(distances, normal).clamp_max(MAX_ABS_VALUE)
+        nearest = self.nearest_background  # the normal rows, if there are no others
+        if self.context.unlabelled is not None:
+            nearest = self.minimum(self.context.normal_rows).clamp_max(MAX_ABS_VALUE)
         features = [
             nearest,
-            self.mean(distances, normal),
+            self.mean_to_normal,
             *self._anomaly_features(nearest),
             *self.lengths,
             self.along_anomaly_direction(),
         ]
         return torch.stack([*features, *self._background_distances()], dim=2)
 
+    @cached_property
+    def mean_to_normal(self) -> Tensor:
+        """Mean distance to the normal rows: [R, T, N]."""
+        return self.mean(self.context.normal_rows)
+
+    @cached_property
+    def log_row_features(self) -> Tensor:
+        """Row features on a log scale: [R, T, 11, N]."""
+        return signed_log1p(self.row_features)
+
     def standardised_row_features(self) -> Tensor:
         """Row features on a log scale, and the same standardised by those of the background: [R, T, 22, N].
 
         A single background row tells nothing of their spread: the standardised ones are then 0.
         """
-        features = signed_log1p(self.row_features)
+        features = self.log_row_features
         if self.context.n_background == 1:
             return torch.cat([features, torch.zeros_like(features)], dim=2)
         mean, spread = self.context.background_features
@@ -332,7 +361,7 @@ class RowView(ABC):
         rows = slice(0, self.context.n_anomaly)
         if self.context.n_anomaly == 0:
             return torch.zeros_like(nearest_normal), torch.zeros_like(nearest_normal)
-        nearest = self.minimum(self.support_distances[:, :, rows], rows)
+        nearest = self.minimum(rows)
         return nearest, self._where_any(nearest_normal / (nearest + MIN_RATIO_DISTANCE), rows)
 
     def _background_distances(self) -> list[Tensor]:
@@ -342,20 +371,20 @@ class RowView(ABC):
         Soft minima: −log of the mean of exp(−d/h), and a quarter of the same for 4d.
         """
         rows, bandwidth = slice(self.context.n_anomaly, None), self.context.bandwidth
-        distance = self.masked(self.squared_distances[:, :, rows].sqrt(), rows, BEYOND_ALL)
-        nearest = self.nearest_background / bandwidth
-        closeness = (nearest.unsqueeze(2) - distance / bandwidth.unsqueeze(-1)).exp()  # never above 1
+        nearest, count = self.nearest_background / bandwidth, self.divisor(rows)
+        distance = self.distances[:, :, rows] / bandwidth.unsqueeze(-1)
+        closeness = (nearest.unsqueeze(2) - distance).exp()  # never above 1
         soft = []
         for part, power in ((closeness, 1), (closeness.square().square(), 4)):
-            mean = part.sum(2).clamp_min(MIN_SQUARE) / _at_least_one(self.count(rows))
-            soft.append(self._where_any(nearest - mean.log() / power, rows))
-        return [nearest, *soft, self._where_any(self._neighbour_distance(distance, rows) / bandwidth, rows)]
+            mean = part.sum(2).clamp_min(MIN_SQUARE) / count
+            soft.append(self._where_any(nearest.sub(mean.log(), alpha=1 / power), rows))
+        return [nearest, *soft, self._neighbour_distance(rows) / bandwidth]
 
-    def _neighbour_distance(self, distance: Tensor, rows: slice) -> Tensor:
-        """Mean distance to the N_NEIGHBOURS nearest of these context rows: [R, T, ., N] -> [R, T, N]."""
-        if distance.shape[2] <= N_NEIGHBOURS:
-            return self.mean(distance, rows)
-        return distance.topk(N_NEIGHBOURS, 2, largest=False, sorted=False).values.mean(2)
+    def _neighbour_distance(self, rows: slice) -> Tensor:
+        """Mean distance to the N_NEIGHBOURS nearest of the background rows: [R, T, N]."""
+        if self.context.n_background > N_NEIGHBOURS:
+            return self.distances[:, :, rows].topk(N_NEIGHBOURS, 2, largest=False, sorted=False).values.mean(2)
+        return self.mean_to_normal if self.context.unlabelled is None else self.mean(rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -366,9 +395,13 @@ class QueryView(RowView):
         """All of them."""
         return len(range(*rows.indices(self.context.rows.shape[2])))
 
-    def masked(self, values: Tensor, rows: slice, fill: float) -> Tensor:
-        """Nothing is masked."""
-        return values
+    def hidden(self, distances: Tensor) -> Tensor:
+        """None is hidden."""
+        return distances
+
+    def mean(self, rows: slice) -> Tensor:
+        """Of all distances."""
+        return self.distances[:, :, rows].mean(2)
 
     def along_anomaly_direction(self) -> Tensor:
         """Towards the mean of all anomalies."""
@@ -383,8 +416,9 @@ class LeaveOneOutView(RowView):
         """All but the row itself."""
         first, end, _ = rows.indices(self.context.rows.shape[2])
         if (first, end) not in self._counts:
-            place = torch.arange(self.x.shape[-1], device=self.x.device)
-            self._counts[first, end] = end - first - ((place >= first) & (place < end)).to(self.x.dtype)
+            count = self.x.new_full((self.x.shape[-1],), end - first)
+            count[first:end].sub_(1)
+            self._counts[first, end] = count
         return self._counts[first, end]
 
     @cached_property
@@ -392,21 +426,22 @@ class LeaveOneOutView(RowView):
         """Those that are known, by the first row and the end."""
         return {}
 
-    def masked(self, values: Tensor, rows: slice, fill: float) -> Tensor:
-        """Only the row itself is masked."""
-        first, end, _ = rows.indices(self.context.rows.shape[2])
-        n_masked = min(end, self.x.shape[-1]) - first
-        if n_masked <= 0:
-            return values
-        filling = values.new_full((*values.shape[:2], n_masked), fill)
-        return torch.diagonal_scatter(values, filling, offset=first, dim1=2, dim2=3)
+    def hidden(self, distances: Tensor) -> Tensor:
+        """Only the row itself is hidden."""
+        diagonal = distances.new_full((*distances.shape[:2], min(distances.shape[2:])), BEYOND_ALL)
+        return torch.diagonal_scatter(distances, diagonal, dim1=2, dim2=3)
+
+    def mean(self, rows: slice) -> Tensor:
+        """Of those that are not hidden."""
+        distances = self.distances[:, :, rows]
+        return distances.masked_fill(distances == BEYOND_ALL, 0.0).sum(2) / self.divisor(rows)
 
     def along_anomaly_direction(self) -> Tensor:
         """For an anomaly, towards the mean of the other ones."""
         context, n_anomaly = self.context, self.context.n_anomaly
         shared = (context.anomaly_direction.mT @ self.centered).squeeze(2)
-        if n_anomaly == 0:
-            return shared
+        if n_anomaly <= 1:
+            return self._where_any(shared, slice(0, n_anomaly))
         own = (context.other_anomaly_direction * self.centered[..., :n_anomaly]).sum(2)
         return torch.cat([own, shared[..., n_anomaly:]], dim=-1)
 
@@ -415,10 +450,9 @@ class LeaveOneOutView(RowView):
 class LongLeaveOneOutView(LeaveOneOutView):
     """All rows of one task with a long background, without gradients; see `TaskContext`."""
 
-    @property
-    def related(self) -> slice:
-        """The labelled rows: distances to the background are computed apart."""
-        return slice(0, self.context.n_labelled)
+    def related(self, values: Tensor) -> Tensor:
+        """Those of the labelled rows: distances to the background are computed apart."""
+        return values[:, :, : self.context.n_labelled]
 
     @cached_property
     def _chunks(self) -> list[Tensor]:
@@ -452,7 +486,3 @@ class LongLeaveOneOutView(LeaveOneOutView):
             fill_soft_minima(distance, 1, bandwidth, count[own], out[:3, own])
         del self.__dict__["_chunks"]
         return list(out[:, None, None])
-
-
-def _at_least_one(count: Tensor | int) -> Tensor | int:
-    return max(count, 1) if isinstance(count, int) else count.clamp_min(1)

@@ -9,8 +9,8 @@ from torch import Tensor
 class TaskwiseLayer(torch.autograd.Function):
     """W x + b at all positions of all tasks, or its ReLU: W [R, out, in], x [R, in, T, ...] -> [R, out, T, ...].
 
-    b: anything that expands to the result, or None. What torch records for in-place steps on a view would copy the
-    gradient several times.
+    b: [R, out, 1], anything else that expands to the result, or None. What torch records for in-place steps on a view
+    would copy the gradient several times.
     """
 
     @staticmethod
@@ -33,7 +33,7 @@ class TaskwiseLayer(torch.autograd.Function):
         needs_W, needs_x, needs_b, _ = ctx.needs_input_grad
         of_W = _gradient_of_weights(gradient, x) if needs_W else None
         of_x = torch.bmm(W.mT, gradient.flatten(2)).view_as(x) if needs_x else None
-        of_b = gradient.sum_to_size(ctx.bias_shape) if needs_b else None
+        of_b = _like(gradient, ctx.bias_shape).sum_to_size(ctx.bias_shape) if needs_b else None
         return of_W, of_x, of_b, None
 
 
@@ -51,9 +51,16 @@ def affine(W: Tensor, x: Tensor, b: Tensor | None) -> Tensor:
     shape = (*W.shape[:2], *x.shape[2:])
     if b is None:
         return torch.bmm(W, x.flatten(2)).view(shape)
+    if b.dim() == 3:
+        return torch.baddbmm(b, W, x.flatten(2)).view(shape)
     out = b.expand(shape).clone(memory_format=torch.contiguous_format)
     out.flatten(2).baddbmm_(W, x.flatten(2))
     return out
+
+
+def _like(gradient: Tensor, bias_shape: torch.Size) -> Tensor:
+    """The gradient with as many dimensions as the bias."""
+    return gradient.flatten(2) if len(bias_shape) == 3 else gradient
 
 
 def _gradient_of_weights(gradient: Tensor, x: Tensor) -> Tensor:

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import fields
 from typing import Any
 
 from oddshot.data.tables.columns import MAX_MAGNITUDE
@@ -14,10 +13,9 @@ def check_fields(encoder: Any, **checks: Callable[[object], bool]) -> None:
 
     checks: a predicate for each field other than name and kind, which must be text.
     """
-    for field in fields(encoder):
-        value = getattr(encoder, field.name)
-        if not checks.get(field.name, is_text)(value):
-            raise InputError(f"encoding of column {encoder.name!r}: wrong {field.name}: {str(value)[:60]!r}")
+    for field, value in vars(encoder).items():
+        if not checks.get(field, is_text)(value):
+            raise InputError(f"encoding of column {encoder.name!r}: wrong {field}: {str(value)[:60]!r}")
 
 
 def is_text(value: object) -> bool:

@@ -45,11 +45,16 @@ def warn_of_label_copies(
         X = X if isinstance(X, np.ndarray | pa.Table) or not columns else as_table(X)
         for most in (_N_PROBED_ROWS, len(labels)):
             normal, anomaly = (np.flatnonzero(labels == label)[:most] for label in (NORMAL, ANOMALY))
+            if isinstance(X, np.ndarray):
+                is_same = (X[normal] == X[normal[:1]]).all(axis=0).tolist()  # at a glance, as columns may be many
+                columns = {name: j for name, j in columns.items() if is_same[j] or name == label_name}
             columns = {
                 name: j
                 for name, j in columns.items()
                 if _repeats_labels(X, name, j, normal, anomaly, name == label_name)
             }
+        if not columns:
+            return
         for name, j in columns.items():
             others = _values(X, name, j, np.flatnonzero(labels == UNLABELLED), len(labels))
             values_of_unlabelled[name] |= others or set()
