@@ -108,7 +108,8 @@ def draw(found: Sequence[Growth]) -> None:
                 panel.loglog(one.sizes, milliseconds, "o-", label=f"{one.what}: exponent {one.exponent:.2f}")
         panel.set(title=title, xlabel="size", ylabel="milliseconds" if work == "fit" else "")
         panel.grid(alpha=0.3)
-        panel.legend()
+        panel.legend(loc="upper left")
+    panels[0].set_ylim(top=5e3 * max(seconds for one in found for seconds in one.seconds))  # room for the legends
     figure.savefig(PICTURE, dpi=120)
     plt.close(figure)
 
