@@ -36,7 +36,6 @@ NOT_RUN = {
     "torchrun": "starts several processes; tests/training/test_ranks.py does",
     "ray start": "Ray is not among the packages of the tests",
     "oddshot score --engine ray": "Ray is not among the packages of the tests; tests/scoring has a stand-in",
-    "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE=": "needs a GPU",
 }
 # Options that a reader can give as well, so that a test takes seconds: few epochs, data that are here.
 ADDED = {
