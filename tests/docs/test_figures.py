@@ -3,6 +3,8 @@
 import csv
 import json
 import re
+import subprocess
+import sys
 from collections import Counter
 from statistics import fmean
 
@@ -78,6 +80,24 @@ def test_the_curves_over_tasks_and_labelled_rows():
             assert re.search(f"{title} {change}", text), (title, mean)
     points = Counter((record.config_hash, record.dataset, record.method) for record in records)
     assert set(points.values()) == {10}
+
+
+def test_the_demonstration(tmp_path):
+    """The page has what the command prints, but for what rounding does to a training on another processor."""
+    command = [sys.executable, "-m", "oddshot", "demo", "--json", "demo.json", "--device", "cpu"]
+    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+    found = json.loads((tmp_path / "demo.json").read_text())
+    rows = {
+        "**`relative`, trained on 0 to 5**": "relative, trained on 0 to 5",
+        "logistic regression": "logistic regression",
+        "`relative`, the model that ships, without further training": "relative, as it ships",
+        "distance to the nearest normal row": "nearest normal row",
+        "one-class SVM": "one-class SVM",
+        "`eigen`, the paper's method, trained on 0 to 5": "eigen, trained on 0 to 5",
+    }
+    for title, method in rows.items():
+        shown = [float(cell) for cell in row_of("docs/concepts/meta-learning.md", title)[1:]]
+        assert shown == pytest.approx([found["known"][method], found["new"][method]], abs=0.004), title
 
 
 def test_the_situations_of_the_field_trial():
