@@ -83,7 +83,7 @@ def test_the_curves_over_tasks_and_labelled_rows():
 
 
 def test_the_demonstration(tmp_path):
-    """The page has what the command prints, but for what rounding does to a training on another processor."""
+    """The page has what the command prints. Trained models differ a little from one processor to another."""
     command = [sys.executable, "-m", "oddshot", "demo", "--json", "demo.json", "--device", "cpu"]
     subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
     found = json.loads((tmp_path / "demo.json").read_text())
@@ -97,7 +97,8 @@ def test_the_demonstration(tmp_path):
     }
     for title, method in rows.items():
         shown = [float(cell) for cell in row_of("docs/concepts/meta-learning.md", title)[1:]]
-        assert shown == pytest.approx([found["known"][method], found["new"][method]], abs=0.004), title
+        tolerance = 0.02 if "trained" in method else 0.002
+        assert shown == pytest.approx([found["known"][method], found["new"][method]], abs=tolerance), title
 
 
 def test_the_situations_of_the_field_trial():
