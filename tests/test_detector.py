@@ -545,7 +545,7 @@ def test_a_model_that_cannot_be_read_is_one_line():
 
 
 def test_a_fitted_detector_tells_of_its_own_model_whether_there_are_probabilities():
-    bare = replace(small_model(), calibration=None, familiarity=None)
+    bare = replace(small_model(), calibration=None)
     assert hasattr(FewShotDetector(), "predict_proba")
     assert not hasattr(FewShotDetector(bare), "predict_proba")
     fitted = FewShotDetector(small_model()).fit(numbers(9), labels()).set_params(model=bare)

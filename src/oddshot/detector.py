@@ -76,10 +76,6 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         The scores of the rows given to `fit`, in their order (after `load_detector`: of the rows in the file, labelled
         rows first). The method `relative` scores each of them as if it had not been given, because a row that is
         compared with itself would look normal. Other methods score them like new rows.
-    familiarity_ : float or None
-        How much this task resembles the tasks of training: near 1 if it lies in their midst, near 0 if it is unlike all
-        of them. It is the share of held-out tasks that are as far from the training tasks as this one, or farther. None
-        if the model has no such statistics. `fit` warns if it is below 0.001.
 
     Examples
     --------
@@ -177,11 +173,6 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def encoding_(self) -> Encoding:
         """How columns become numbers."""
         return self.task_.encoding
-
-    @property
-    def familiarity_(self) -> float | None:
-        """How much this task resembles the tasks of training, from 0 (unlike all of them) to 1."""
-        return None if self.task_.familiarity is None else self.task_.familiarity.share
 
     def score_samples(self, X: Any) -> NDArray[np.float64]:
         """Anomaly scores, higher = more anomalous; with the paper's method a(x|S) of Eq. 2, never below 0.

@@ -16,7 +16,6 @@ from oddshot.adapted.task import NoCalibration, check_labels, require_calibratio
 from oddshot.data.encoding import Encoding
 from oddshot.decisions.calibration import FixedThreshold
 from oddshot.decisions.evidence import gather_evidence
-from oddshot.decisions.familiarity import WARNING_SHARE, FamiliarityResult
 from oddshot.methods.contract import LabelledRows
 from tests.fleets import MIXED, labels, mixed, numbers, small_model
 
@@ -24,7 +23,7 @@ Y = labels(12)  # anomalies 0, 5, 10; the last row is unlabelled
 
 
 def bare(method="eigen"):
-    return replace(small_model(method), calibration=None, familiarity=None)
+    return replace(small_model(method), calibration=None)
 
 
 def mixed_table(seed, n):
@@ -52,7 +51,7 @@ def test_a_task_knows_its_labelled_rows_and_their_numbers():
 
 @torch.no_grad()
 @pytest.mark.parametrize("method", ["eigen", "relative"])
-def test_scores_thresholds_and_familiarity_are_those_of_the_method(method):
+def test_scores_and_thresholds_are_those_of_the_method(method):
     model, X, new = small_model(method), numbers(9, 12), numbers(8)
     uses = model.method.uses_unlabelled
     assert uses == (method == "relative")
@@ -61,7 +60,6 @@ def test_scores_thresholds_and_familiarity_are_those_of_the_method(method):
     for rate in (None, 0.05, 0.3):
         task = AdaptedTask.from_table(model, X, Y, rate)
         assert task.threshold == pytest.approx(model.calibration.decide(evidence).threshold(rate), rel=1e-6)
-        assert task.familiarity == pytest.approx(model.familiarity.judge(evidence), rel=1e-5)
     rows = task.encode(new, "new rows")
     expected = score(torch.from_numpy(rows)[None, None])[0, 0]
     np.testing.assert_allclose(task.score_encoded(rows), expected, rtol=1e-3, atol=1e-6)
@@ -77,19 +75,8 @@ def test_without_calibration_the_threshold_is_a_fraction_of_the_span():
     low, high = scores[task.labels == 0].mean(), scores[task.labels == 1].mean()
     assert task.threshold == pytest.approx(low + 0.25 * (high - low), rel=1e-4)
     assert isinstance(task.decision, FixedThreshold)
-    assert task.familiarity is None
     assert task.notice == ""
     assert task.decide(scores).probabilities is None
-
-
-def test_familiarity_is_judged_without_calibration_and_calibration_decides_without_familiarity():
-    X, full = numbers(9, 12), AdaptedTask.from_table(small_model(), numbers(9, 12), Y)
-    one = AdaptedTask.from_table(replace(small_model(), calibration=None), X, Y)
-    assert isinstance(one.decision, FixedThreshold)
-    assert one.familiarity == full.familiarity
-    other = AdaptedTask.from_table(replace(small_model(), familiarity=None), X, Y)
-    assert other.familiarity is None
-    assert other.threshold == full.threshold
 
 
 def test_a_rate_needs_a_calibration():
@@ -98,21 +85,6 @@ def test_a_rate_needs_a_calibration():
     with pytest.raises(AttributeError):
         require_calibration(bare(), "predict_proba")
     assert require_calibration(small_model(), "predict_proba") is None
-
-
-@pytest.mark.parametrize(
-    ("familiarity", "warns"),
-    [
-        (None, False),
-        (FamiliarityResult(WARNING_SHARE, 2.0), False),
-        (FamiliarityResult(0.5, 2.0), False),
-        (FamiliarityResult(0.99 * WARNING_SHARE, 12.34), True),
-    ],
-)
-def test_a_notice_only_where_hardly_any_held_out_task_lies_so_far(familiarity, warns):
-    task = replace(AdaptedTask.from_table(small_model(), numbers(9, 12), Y), familiarity=familiarity)
-    assert ("knows no such task: the support lies 12.3 times as far" in task.notice) == warns
-    assert (task.notice == "") == (not warns)
 
 
 def test_unlabelled_rows_are_used_by_methods_that_can():

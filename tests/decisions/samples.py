@@ -3,7 +3,6 @@
 from functools import cache
 
 import numpy as np
-import torch
 
 from oddshot import EpisodeSizes, Task, TrainingConfig, meta_train
 from oddshot.decisions.evidence import Evidence
@@ -11,27 +10,19 @@ from oddshot.methods.contract import Score
 from tests.fleets import labels
 
 
-def make_evidence(normal, anomaly=None, unlabelled=None, representation=None, n_unlabelled=None):
+def make_evidence(normal, anomaly=None, unlabelled=None, n_unlabelled=None):
     """[T, n] and so on; what is left out is empty."""
     normal = np.array(normal, dtype=np.float64)
     empty = np.empty((len(normal), 0))
     parts = [empty if part is None else np.array(part, dtype=np.float64) for part in (anomaly, unlabelled)]
-    r = empty if representation is None else np.array(representation, dtype=np.float64)
-    return Evidence(normal, *parts, r, parts[1].shape[1] if n_unlabelled is None else n_unlabelled)
+    return Evidence(normal, *parts, parts[1].shape[1] if n_unlabelled is None else n_unlabelled)
 
 
 class SumScore(Score):
-    """The sum of a row's columns, in float32 as a method may have it; tasks are represented by what is given."""
-
-    def __init__(self, representation=None):
-        self._representation = representation
+    """The sum of a row's columns, in float32 as a method may have it."""
 
     def __call__(self, x):
         return x.sum(-1).float()
-
-    @property
-    def representation(self):
-        return torch.empty(1, 1, 0) if self._representation is None else self._representation
 
 
 def drifting(t, n=60):

@@ -83,13 +83,13 @@ def made_episodes(seed, n_tasks, n_anomaly, shift=2.0, n=5, signed=False):
         base = rng.normal(size=(n_tasks, count)) if signed else rng.gamma(2.0, size=(n_tasks, count))
         return scale * (base + mean) + place
 
-    evidence = Evidence(draw(n, 0), draw(n_anomaly, shift), np.empty((n_tasks, 0)), np.empty((n_tasks, 0)), 0)
+    evidence = Evidence(draw(n, 0), draw(n_anomaly, shift), np.empty((n_tasks, 0)), 0)
     return HeldOutScores(evidence, draw(40, 0), draw(20, shift))
 
 
 def one_task(evidence, t):
     parts = (evidence.normal, evidence.anomaly, evidence.unlabelled)
-    return Evidence(*(part[t : t + 1] for part in parts), np.empty((1, 0)), evidence.n_unlabelled)
+    return Evidence(*(part[t : t + 1] for part in parts), evidence.n_unlabelled)
 
 
 def test_rates_hold_for_every_number_of_normal_rows_though_scores_do_not_rise_evenly_with_it():
@@ -152,7 +152,7 @@ def made_calibration(signed):
 
 
 def test_equal_scores_everywhere_are_no_obstacle():
-    evidence = Evidence(np.zeros((4, 3)), np.zeros((4, 1)), np.empty((4, 0)), np.empty((4, 0)), 0)
+    evidence = Evidence(np.zeros((4, 3)), np.zeros((4, 1)), np.empty((4, 0)), 0)
     calibration = learn_calibration([HeldOutScores(evidence, np.zeros((4, 5)), np.zeros((4, 2)))])
     decision = calibration.decide(one_task(evidence, 0))
     assert np.isfinite(decision.threshold(0.05))
@@ -209,19 +209,17 @@ def test_a_smaller_rate_gives_fewer_anomalies():
 
 
 def test_a_model_without_calibration_has_no_probability():
-    fitted = FewShotDetector(replace(small_model(), calibration=None, familiarity=None)).fit(numbers(9), labels())
+    fitted = FewShotDetector(replace(small_model(), calibration=None)).fit(numbers(9), labels())
     assert not hasattr(fitted, "predict_proba")
     with pytest.raises(AttributeError, match="has no attribute 'predict_proba'") as caught:
         fitted.predict_proba(numbers(8))
     assert str(caught.value.__cause__) == "predict_proba needs a calibration, and the model has none; train it again"
-    assert fitted.familiarity_ is None
 
 
 def test_the_model_that_ships_has_probabilities():
     fitted = FewShotDetector(false_positive_rate=0.05).fit(numbers(9), labels())
     p = fitted.predict_proba(numbers(8))
     assert ((p > 0) & (p < 1)).all()
-    assert 0 <= fitted.familiarity_ <= 1
 
 
 def test_the_calibration_has_a_coefficient_a_feature():
@@ -332,9 +330,7 @@ def by_hand(**changes):
 @pytest.mark.parametrize(("n", "a", "n_unlabelled"), [(2, 1, 5), (4, 2, 20), (9, 5, 60)])
 def test_numbers_of_rows_are_clipped_to_those_of_held_out_tasks_and_features_centred(n, a, n_unlabelled):
     rng = np.random.default_rng(2)
-    evidence = make_evidence(
-        rng.normal(size=(2, n)), rng.normal(size=(2, a)), rng.normal(size=(2, 5)), None, n_unlabelled
-    )
+    evidence = make_evidence(rng.normal(size=(2, n)), rng.normal(size=(2, a)), rng.normal(size=(2, 5)), n_unlabelled)
     case, raw = by_hand(), raw_features(evidence, 0.4)
     counts = np.log([min(max(n, 3), 6), min(max(a, 1), 2), min(max(n_unlabelled, 10), 50)])
     expected = np.column_stack([raw[:, :6], np.tile(counts, (2, 1))])

@@ -25,14 +25,12 @@ def test_kinds_of_supports(n_anomaly, n_unlabelled, kind):
 
 def test_scores_of_each_kind_of_rows_are_told_apart():
     support = LabelledRows(rows_of([1, 2, 3], [4, 5, 6]), rows_of([10, 20], [30, 40]))
-    r = torch.tensor([[[0.5, 1.5], [2.5, 3.5]]])
-    found = gather_evidence(SumScore(r), support, rows_of([100], [200]))
+    found = gather_evidence(SumScore(), support, rows_of([100], [200]))
     assert found.normal.tolist() == [[1, 2, 3], [4, 5, 6]]
     assert found.anomaly.tolist() == [[10, 20], [30, 40]]
     assert found.unlabelled.tolist() == [[100], [200]]
-    assert found.representation.tolist() == [[0.5, 1.5], [2.5, 3.5]]
     assert found.n_unlabelled == 1
-    assert found.normal.dtype == found.anomaly.dtype == found.representation.dtype == np.float64
+    assert found.normal.dtype == found.anomaly.dtype == np.float64
 
 
 def test_without_anomalies_and_unlabelled_rows_there_are_no_such_scores():
@@ -40,7 +38,6 @@ def test_without_anomalies_and_unlabelled_rows_there_are_no_such_scores():
     found = gather_evidence(SumScore(), LabelledRows(normal, normal[:, :, :0]))
     assert isinstance(found, Evidence)
     assert (found.anomaly.shape, found.unlabelled.shape, found.n_unlabelled) == ((1, 0), (1, 0), 0)
-    assert found.representation.shape == (1, 0)
 
 
 def test_of_many_rows_some_are_scored_evenly_spaced_from_the_first_to_the_last(monkeypatch):

@@ -65,7 +65,6 @@ def decisions(detector: FewShotDetector, X: Any) -> dict[str, Any]:
         "threshold": detector.threshold_,
         "predictions": detector.predict(X),
         "probabilities": detector.predict_proba(X)[:, 1] if known else None,
-        "familiarity": detector.familiarity_,
         "classes": detector.classes_,
     }
 

@@ -94,7 +94,6 @@ def test_trained_saved_and_loaded():
     loaded = from_bytes(to_bytes(model))
     first, second = (FewShotDetector(one, 0.05).fit(task.X[:9], task.y[:9]) for one in (model, loaded))
     np.testing.assert_array_equal(first.decision_function(task.X), second.decision_function(task.X))
-    assert first.familiarity_ is not None
     assert isinstance(first.task_.score, MeanScore)
     members = [member.state_dict()["f.weights.0"] for member in model.method.members]
     assert not torch.equal(members[0], members[1])

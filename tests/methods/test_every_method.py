@@ -86,14 +86,6 @@ def test_scores_are_float64_and_not_all_equal(name):
     assert (scores.amax(-1) > scores.amin(-1)).all()
 
 
-@torch.no_grad()
-def test_tasks_are_represented_alone_as_in_their_scores(name):
-    method, (support, query) = trained(name), easy_episodes()
-    for unlabelled in (None, query.normal):
-        alone, adapted = method.represent_tasks(support, unlabelled), method.adapt(support, unlabelled)
-        torch.testing.assert_close(alone, adapted.representation)
-
-
 def test_order_of_the_support_does_not_matter(name):
     method, support, query = build(name), random_rows(3), random_rows(4).joined()
     shuffled = LabelledRows(support.normal.flip(2), support.anomaly.flip(2))

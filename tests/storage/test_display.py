@@ -60,10 +60,9 @@ def test_the_table_of_a_model():
     assert shipped.facts["Columns"] == "any: each table is encoded by its own rows"
     assert shipped.facts["Threshold"].startswith("calibrated for supports with ")
     assert "steps 2400" in shipped.facts["Training"]
-    own = Reader(replace(small_model("eigen", mixed), calibration=None, familiarity=None)._repr_html_())
+    own = Reader(replace(small_model("eigen", mixed), calibration=None)._repr_html_())
     assert "2 numbers: temperature, speed\n" in own.facts["Columns"]
     assert own.facts["Threshold"].startswith("fixed: ")
-    assert own.facts["Familiarity"] == "not known"
 
 
 def test_the_table_of_a_fitted_detector():
@@ -75,16 +74,13 @@ def test_the_table_of_a_fitted_detector():
     assert "2 numbers: temperature, speed" in facts["Columns"]
     assert facts["Rows"] == "16 labelled normal, 4 labelled anomalous, 20 unlabelled"
     assert facts["Threshold"] == f"{detector.threshold_:.4g}, for a false-positive rate of 2 %"
-    share = f"{100 * detector.familiarity_:.3g} % of held-out tasks"
-    assert facts["Familiarity"].startswith(share)
     assert "Notice" not in facts
     few = Reader(FewShotDetector(small_model()).fit(numbers(9)[:2], [1, 0])._repr_html_()).facts
     assert few["Rows"] == "1 labelled normal, 1 labelled anomalous"
     assert "too few for a threshold" in few["Notice"]
-    bare = replace(small_model(), calibration=None, familiarity=None)
+    bare = replace(small_model(), calibration=None)
     fixed = Reader(FewShotDetector(bare).fit(numbers(9), labels())._repr_html_()).facts
     assert fixed["Threshold"].endswith(", fixed: the model has no calibration")
-    assert fixed["Familiarity"] == "not known"
 
 
 def test_names_and_facts_are_escaped():

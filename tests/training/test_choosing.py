@@ -45,7 +45,6 @@ def test_a_fleet_that_nothing_can_be_learned_from_keeps_the_model_that_ships():
     for name, value in shipped.method.state_dict().items():
         assert torch.equal(value, model.method.state_dict()[name])
     assert model.calibration == shipped.calibration
-    assert model.familiarity == shipped.familiarity
 
 
 def test_a_fleet_with_something_to_learn_is_learned_from():
@@ -56,7 +55,6 @@ def test_a_fleet_with_something_to_learn_is_learned_from():
     assert figures["eigen"]["auc"] > figures[SHIPPED]["auc"] + 0.1
     assert 0 < model.training["best_epoch"] <= model.training["epochs"] <= 40
     assert model.calibration is not None
-    assert model.familiarity is not None
     new = [hidden(seed) for seed in range(100, 110)]
     rows = [np.r_[np.flatnonzero(task.y == 0)[:5], np.flatnonzero(task.y == 1)[:1]] for task in new]
     aucs = {}

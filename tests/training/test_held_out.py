@@ -7,18 +7,15 @@ import torch
 from oddshot.data.episodes.sampling import EpisodeSizes, TaskSet
 from oddshot.errors import InputError
 from oddshot.methods.ablations import WoNN, WoNNConfig
-from oddshot.methods.classical import LR, ClassicalConfig
-from oddshot.methods.relative import Relative, RelativeConfig
-from oddshot.training import held_out
-from oddshot.training.held_out import HeldOutSizes, draw_held_out, learn_decisions, support_sizes
+from oddshot.training.held_out import HeldOutSizes, draw_held_out, support_sizes
 
 CPU = torch.device("cpu")
 
 
-def tasks(n_normal, n_anomaly, n_tasks=3):
+def tasks(n_normal, n_anomaly):
     rng = np.random.default_rng(0)
     y = np.repeat([0, 1], [n_normal, n_anomaly]).astype(np.int8)
-    return TaskSet.from_tasks([(rng.normal(size=(len(y), 2)) + y[:, None], y) for _ in range(n_tasks)])
+    return TaskSet.from_tasks([(rng.normal(size=(len(y), 2)) + y[:, None], y) for _ in range(3)])
 
 
 def test_sizes_are_those_that_all_tasks_have_rows_for():
@@ -72,24 +69,3 @@ def test_a_size_of_support_that_the_method_refuses_is_left_out():
 def test_another_mistake_is_not_swallowed():
     with pytest.raises(InputError, match="the setting does not fit these rows"):
         draw_held_out(WrongSetting(2, WoNNConfig()), [tasks(40, 12)], EpisodeSizes(4, 1, 10, 5), CPU, 0)
-
-
-@pytest.mark.parametrize(("kind", "config"), [(LR, ClassicalConfig()), (Relative, RelativeConfig(units=8))])
-def test_only_tasks_that_are_held_out_are_scored(kind, config, monkeypatch):
-    """Familiarity needs the representations of training tasks, which cost less than their scores."""
-    method, scored = kind(2, config), []
-    method.initialise([torch.Generator().manual_seed(0)])
-    score_held_out = held_out.score_held_out
-
-    def counted(method, support, query, unlabelled):
-        scored.append(support.normal.shape[1])
-        return score_held_out(method, support, query, unlabelled)
-
-    monkeypatch.setattr(held_out, "score_held_out", counted)
-    sizes = EpisodeSizes(4, 1, 10, 5)
-    draw_held_out(method, [tasks(40, 12)], sizes, CPU, 0)
-    alone = list(scored)
-    scored.clear()
-    _, familiarity = learn_decisions(method, tasks(40, 12, n_tasks=9), tasks(40, 12), sizes, CPU, 0)
-    assert scored == alone
-    assert (familiarity is None) == (kind is LR)

@@ -18,7 +18,6 @@ def task_facts(task: AdaptedTask) -> Facts:
         ("Columns", column_lines(task.encoding)),
         ("Rows", _rows(task)),
         ("Threshold", _threshold(task)),
-        ("Familiarity", _familiarity(task)),
         *([("Notice", task.notice)] if task.notice else []),
         *training_facts(task.model.training),
     ]
@@ -36,10 +35,3 @@ def _threshold(task: AdaptedTask) -> str:
     if rate is None:
         return f"{task.threshold:.4g}, fixed: the model has no calibration"
     return f"{task.threshold:.4g}, for a false-positive rate of {100 * rate:.3g} %"
-
-
-def _familiarity(task: AdaptedTask) -> str:
-    if task.familiarity is None:
-        return "not known"
-    share = 100 * task.familiarity.share
-    return f"{share:.3g} % of held-out tasks lie at least as far from the training tasks as this one"

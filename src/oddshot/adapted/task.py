@@ -31,7 +31,6 @@ from oddshot.data.tables.skipped_cells import SkippedCells
 from oddshot.data.task import ANOMALY, NORMAL, UNLABELLED
 from oddshot.decisions.calibration import Decision, FixedThreshold, check_rate, logistic
 from oddshot.decisions.evidence import gather_evidence
-from oddshot.decisions.familiarity import WARNING_SHARE, FamiliarityResult
 from oddshot.errors import InputError
 from oddshot.methods.compiled import CompiledScore
 from oddshot.methods.contract import LabelledRows, Score
@@ -57,9 +56,8 @@ class AdaptedTask:
     """A model adapted to the rows of one task.
 
     support: [n, attributes], the labelled rows, encoded, with their labels [n] (1 = anomaly, 0 = normal). row_numbers:
-    [n], how the caller counts them. threshold: the score above which a row is an anomaly. familiarity: whether the
-    model knows such tasks, None where it cannot tell. ranges: of the numbers in the rows that it was adapted with.
-    n_unlabelled: how many unlabelled rows the method has used.
+    [n], how the caller counts them. threshold: the score above which a row is an anomaly. ranges: of the
+    numbers in the rows that it was adapted with. n_unlabelled: how many unlabelled rows the method has used.
     """
 
     model: Model
@@ -70,7 +68,6 @@ class AdaptedTask:
     row_numbers: IntArray
     decision: Decision
     threshold: float
-    familiarity: FamiliarityResult | None
     ranges: SeenRanges
     n_unlabelled: int
 
@@ -126,10 +123,10 @@ class AdaptedTask:
         rows = LabelledRows(normal, anomaly)
         others = as_tensor(unlabelled, method.device) if unlabelled is not None and method.uses_unlabelled else None
         score = method.adapt(rows, others)
-        decision, familiarity = _decide(model, score, rows, others)
+        decision = _decide(model, score, rows, others)
         threshold = decision.threshold(rate)
         ranges = SeenRanges.of(encoding, support if unlabelled is None else np.concatenate([support, unlabelled]))
-        facts = (threshold, familiarity, ranges, 0 if others is None else others.shape[2])
+        facts = (threshold, ranges, 0 if others is None else others.shape[2])
         return cls(model, encoding, score, support, labels, row_numbers, decision, *facts)
 
     def at_rate(self, false_positive_rate: float | None) -> "AdaptedTask":
@@ -166,19 +163,7 @@ class AdaptedTask:
 
     @property
     def notice(self) -> str:
-        """What a person should know of this task, or nothing."""
-        return "; ".join(part for part in (self._familiarity_notice(), self._threshold_notice()) if part)
-
-    def _familiarity_notice(self) -> str:
-        if self.familiarity is None or self.familiarity.share >= WARNING_SHARE:
-            return ""
-        return (
-            f"the model knows no such task: the support lies {self.familiarity.distance:.1f} times as far from the "
-            "training tasks as is usual for new ones; its scores may tell little"
-        )
-
-    def _threshold_notice(self) -> str:
-        """Where rows are too few for a threshold, how many would do."""
+        """Where rows are too few for a threshold, how many would do; else nothing."""
         n = int((self.labels == NORMAL).sum()) + self.n_unlabelled
         if self.model.calibration is None or n >= MIN_ROWS_OF_THRESHOLD:
             return ""
@@ -370,15 +355,9 @@ def sample_unlabelled(labels: NDArray[np.int8]) -> IntArray:
     return chosen
 
 
-def _decide(
-    model: Model, score: Score, support: LabelledRows, unlabelled: Tensor | None
-) -> tuple[Decision, FamiliarityResult | None]:
-    """What the scores of this task mean, and whether the model knows such tasks."""
-    evidence = None
-    if model.calibration is not None or model.familiarity is not None:
-        evidence = gather_evidence(score, support, unlabelled)
-    familiarity = None if model.familiarity is None or evidence is None else model.familiarity.judge(evidence)
-    if model.calibration is not None and evidence is not None:
-        return model.calibration.decide(evidence), familiarity
+def _decide(model: Model, score: Score, support: LabelledRows, unlabelled: Tensor | None) -> Decision:
+    """What the scores of this task mean."""
+    if model.calibration is not None:
+        return model.calibration.decide(gather_evidence(score, support, unlabelled))
     low, high = (float(end[0, 0]) for end in score.span(support))
-    return FixedThreshold(low + model.threshold * (high - low)), familiarity
+    return FixedThreshold(low + model.threshold * (high - low))

@@ -125,7 +125,6 @@ def score(
         "rows": counts.rows,
         "anomalies": counts.anomalies,
         "threshold": task.threshold,
-        "familiarity": None if task.familiarity is None else task.familiarity.share,
     }
     write_json(json_file, figures)
 

@@ -1,1 +1,1 @@
-"""What scores mean: support-score statistics, calibration, familiarity."""
+"""What scores mean: support-score statistics and calibration."""

@@ -1,4 +1,4 @@
-"""Support-score statistics that calibration and familiarity use: all that is known of a task before other rows come."""
+"""Support-score statistics that the calibration uses: all that is known of a task before other rows come."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from oddshot.methods.contract import LabelledRows, Method, Score
+from oddshot.methods.contract import LabelledRows, Score
 
 MAX_SCORED_ROWS = 200  # of each kind: normal, anomalous, unlabelled
 
@@ -19,28 +19,18 @@ class Evidence:
     """Of T adapted tasks with supports of the same size.
 
     normal: [T, n], anomaly: [T, a] and unlabelled: [T, u], scores of such rows: by leave-one-out where the method gives
-    these, else of at most MAX_SCORED_ROWS of each.
-    representation: [T, H], the task representation r; H = 0 for methods without one. n_unlabelled: rows adapted with.
+    these, else of at most MAX_SCORED_ROWS of each. n_unlabelled: rows adapted with.
     """
 
     normal: FloatArray
     anomaly: FloatArray
     unlabelled: FloatArray
-    representation: FloatArray
     n_unlabelled: int
 
     @property
     def support_kind(self) -> str:
         """Which kind of support it is; each kind has a calibration of its own."""
         return support_kind(self.anomaly.shape[1], self.n_unlabelled)
-
-
-@dataclass(frozen=True)
-class Representations:
-    """Of T adapted tasks with supports of one kind: representation [T, H], all the evidence that familiarity needs."""
-
-    support_kind: str
-    representation: FloatArray
 
 
 def support_kind(n_anomaly: int, n_unlabelled: int) -> str:
@@ -62,21 +52,7 @@ def gather_evidence(score: Score, support: LabelledRows, unlabelled: Tensor | No
         some = [rows[:, :, _spaced(rows.shape[2], MAX_SCORED_ROWS)] for rows in parts]
         scores = _to_numpy(score(torch.cat(some, dim=2)))
         normal, anomaly, others = np.split(scores, np.cumsum([rows.shape[2] for rows in some[:2]]), axis=1)
-    return Evidence(
-        normal=normal,
-        anomaly=anomaly,
-        unlabelled=others,
-        representation=_to_numpy(score.representation),
-        n_unlabelled=n_unlabelled,
-    )
-
-
-@torch.no_grad()
-def gather_representations(method: Method, support: LabelledRows, unlabelled: Tensor | None = None) -> Representations:
-    """Of these supports, with these unlabelled rows [1, T, U, M]; method: of one replica."""
-    n_unlabelled = 0 if unlabelled is None else unlabelled.shape[2]
-    r = _to_numpy(method.represent_tasks(support, unlabelled))
-    return Representations(support_kind(support.anomaly.shape[2], n_unlabelled), r)
+    return Evidence(normal=normal, anomaly=anomaly, unlabelled=others, n_unlabelled=n_unlabelled)
 
 
 def _spaced(n: int, max_rows: int) -> Tensor:

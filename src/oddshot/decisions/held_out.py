@@ -1,4 +1,4 @@
-"""Scores of held-out tasks, from which calibration and familiarity are learned."""
+"""Scores of held-out tasks, from which the calibration is learned."""
 
 from dataclasses import dataclass
 

@@ -99,8 +99,8 @@ class Method(nn.Module, ABC):
     """A method for R replicas. One with parameters is trained over many tasks; one without parameters only adapts.
 
     A new method sets `name` and `config_type`, implements `adapt`, and overrides of `uses_unlabelled`, `initialise`,
-    `represent_tasks`, `fix_center`, `augment_episode` and `loss` what it needs; one with networks builds them in
-    `__init__`. Everything else is final.
+    `fix_center`, `augment_episode` and `loss` what it needs; one with networks builds them in `__init__`. Everything
+    else is final.
     """
 
     name: ClassVar[str]
@@ -124,10 +124,6 @@ class Method(nn.Module, ABC):
     @abstractmethod
     def adapt(self, support: LabelledRows, unlabelled: Tensor | None = None) -> Score:
         """Return the score of each task, from its labelled rows and, if given, unlabelled ones [R, T, U, M]."""
-
-    def represent_tasks(self, support: LabelledRows, unlabelled: Tensor | None = None) -> Tensor:
-        """Return the representation r of each task alone, [R, T, H], of what `adapt` takes."""
-        return self.adapt(support, unlabelled).representation
 
     def initialise(self, generators: Sequence[torch.Generator], start: "Method | None" = None) -> None:
         """Set the initial weights, each replica's from its own generator, or all from a trained method of one."""

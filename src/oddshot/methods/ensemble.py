@@ -26,11 +26,6 @@ class MeanScore(Score):
         """x: [1, T, N, M] -> [1, T, N] in float64."""
         return scaled_mean([score(x) for score in self.members], self.scales)
 
-    @property
-    def representation(self) -> Tensor:
-        """The first member's."""
-        return self.members[0].representation
-
     def span(self, support: LabelledRows) -> tuple[Tensor, Tensor]:
         """The mean of the members' spans."""
         spans = [score.span(support) for score in self.members]

@@ -153,21 +153,12 @@ class Relative(Eigen):
             return score
         return with_forest(score, self.config.forest_weight) if support.anomaly.shape[2] > 0 else with_density(score)
 
-    def represent_tasks(self, support: LabelledRows, unlabelled: Tensor | None = None) -> Tensor:
-        """r depends neither on what the score is blended with nor on descriptions of unlabelled rows."""
-        _, describe = self._related(support, unlabelled)
-        return self.represent(_labelled(describe, describe.describe_support_alone()))
-
     def relate(self, support: LabelledRows, unlabelled: Tensor | None = None) -> RelativeScore:
         """Describe the support by leave-one-out, and solve Eq. 3 for the described rows."""
-        support, describe = self._related(support, unlabelled)
-        return RelativeScore(describe, self.solve(_described_support(describe), self.imagined), support)
-
-    def _related(self, support: LabelledRows, unlabelled: Tensor | None) -> tuple[LabelledRows, Describer]:
-        """The labelled rows that are used, and what describes rows by those that others are related to."""
         self.check_support(support)
         support = _clamped(_thinned(support, MAX_USED))
-        return support, self.describer(_thinned(support), unlabelled)
+        describe = self.describer(_thinned(support), unlabelled)
+        return RelativeScore(describe, self.solve(_described_support(describe), self.imagined), support)
 
     def loss(self, support: LabelledRows, query: LabelledRows, unlabelled: Tensor | None = None) -> Tensor:
         """Minus the mean smooth AUC of the score that is learned, [R]."""
@@ -258,10 +249,5 @@ def _clamped(support: LabelledRows) -> LabelledRows:
 
 def _described_support(describe: Describer) -> LabelledRows:
     """The labelled rows as their descriptions."""
-    return _labelled(describe, describe.describe_support())
-
-
-def _labelled(describe: Describer, rows: Tensor) -> LabelledRows:
-    """Descriptions of the labelled rows, anomalies first, by their labels."""
-    n_anomaly = describe.context.n_anomaly
+    rows, n_anomaly = describe.describe_support(), describe.context.n_anomaly
     return LabelledRows(rows[:, :, n_anomaly:], rows[:, :, :n_anomaly])

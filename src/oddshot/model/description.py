@@ -55,10 +55,6 @@ class Describer:
         """Descriptions of the labelled rows by leave-one-out, anomalies first: [R, T, K, D]."""
         if not torch.is_grad_enabled():  # then all rows are described sooner or later
             return self.describe_context()[:, :, : self.context.n_labelled]
-        return self.describe_support_alone()
-
-    def describe_support_alone(self) -> Tensor:
-        """The same where the unlabelled rows need not be described."""
         return self._leave_one_out(self.context.support_leave_one_out)
 
     def describe_context(self) -> Tensor:

@@ -161,6 +161,5 @@ def _summary(task: AdaptedTask, support: Support, detector_id: str, notes: list[
         "threshold": task.threshold,
         "false_positive_rate": support.false_positive_rate,
         "calibrated": task.model.calibration is not None,
-        "familiarity": None if task.familiarity is None else task.familiarity.share,
         "notes": notes,
     }

@@ -96,7 +96,6 @@ def _adapt_operation(limits: ServiceLimits) -> Schema:
             "threshold": {"type": "number"},
             "false_positive_rate": {"type": ["number", "null"]},
             "calibrated": {"type": "boolean"},
-            "familiarity": {"type": ["number", "null"]},
             "notes": _NOTES,
         }
     )

@@ -38,7 +38,6 @@ def model_facts(model: "Model") -> Facts:
         ("Method", f"{model.method.name}, {model.n_weights:,} weights"),
         ("Columns", columns),
         ("Threshold", decision),
-        ("Familiarity", "not known" if model.familiarity is None else "known: fit warns of tasks that are unlike"),
         *training_facts(model.training),
     ]
 

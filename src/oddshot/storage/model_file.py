@@ -18,7 +18,6 @@ from torch import Tensor
 from oddshot.data.encoding import Encoding
 from oddshot.data.files import as_path, write_bytes
 from oddshot.decisions.calibration import Calibration
-from oddshot.decisions.familiarity import Familiarity
 from oddshot.errors import InputError, ModelFileError, OddshotError, one_line, require_type
 from oddshot.methods import find_method
 from oddshot.methods.contract import Method
@@ -58,8 +57,6 @@ class Model:
         How it was trained, for `oddshot info`.
     calibration : Calibration or None
         From scores to false-positive rates and probabilities.
-    familiarity : Familiarity or None
-        The distribution of task representations in training.
 
     Raises
     ------
@@ -81,14 +78,12 @@ class Model:
     threshold: float
     training: dict[str, Any] = field(default_factory=dict)
     calibration: Calibration | None = None
-    familiarity: Familiarity | None = None
 
     def __post_init__(self) -> None:
         require_type("method", self.method, Method, "a Method")
         require_type("encoding", self.encoding, (Encoding, NoneType), "an Encoding or None")
         require_type("training", self.training, dict, "a dict")
         require_type("calibration", self.calibration, (Calibration, NoneType), "a Calibration or None")
-        require_type("familiarity", self.familiarity, (Familiarity, NoneType), "a Familiarity or None")
         if not (isinstance(self.threshold, Real) and abs(self.threshold) <= sys.float_info.max):
             raise InputError(f"the threshold is {one_line(self.threshold)}; it must be a finite number")
         if self.method.replicas != 1:
@@ -190,7 +185,6 @@ def to_bytes(model: Model) -> bytes:
         "threshold": float(model.threshold),
         "training": model.training,
         "calibration": None if model.calibration is None else model.calibration.to_dict(),
-        "familiarity": None if model.familiarity is None else model.familiarity.to_dict(),
     }
     tensors = {name: value.detach().cpu().contiguous() for name, value in method.state_dict().items()}
     return to_sealed_bytes(tensors, header, KEY)
@@ -208,14 +202,13 @@ def from_bytes(data: bytes) -> Model:
                 raise TypeError(f"{name} is {str(header[name])[:40]!r}")
         method = _build_method(header, parse_tensors(data))
         encoding = None if header["encoding"] is None else Encoding.from_dict(header["encoding"])
-        calibration, familiarity = header.get("calibration"), header.get("familiarity")  # format 1 has neither
+        calibration = header.get("calibration")  # format 1 has none
         return Model(
             method,
             encoding,
             header["threshold"],
             header["training"],
             None if calibration is None else Calibration.from_dict(calibration),
-            None if familiarity is None else Familiarity.from_dict(familiarity),
         )
     except (SafetensorError, KeyError, TypeError, ValueError, RuntimeError, OverflowError) as error:
         reason = f"{error} is missing" if isinstance(error, KeyError) else " ".join(str(error).split())[:160]

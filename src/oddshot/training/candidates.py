@@ -183,8 +183,8 @@ def _untrained(title: str, method: Method, fleet: ComparedFleet, run: CandidateT
     def finish(facts: dict[str, Any]) -> Model:
         streams = [np.random.SeedSequence([run.seed, 1])]
         drawn = validation_episodes([fleet.encoded], fleet.sizes, "resampled", run.device, streams)
-        decisions = learn_decisions(method, fleet.encoded, fleet.encoded, fleet.sizes, run.device, run.seed)
-        return Model(method, fleet.encoding, find_threshold(method, *drawn), facts, *decisions)
+        calibration = learn_decisions(method, fleet.encoded, fleet.sizes, run.device, run.seed)
+        return Model(method, fleet.encoding, find_threshold(method, *drawn), facts, calibration)
 
     return Contender(title, np.concatenate(aucs), finish)
 
@@ -245,16 +245,12 @@ def _trained(plan: TrainingPlan, fleet: ComparedFleet, run: CandidateTraining) -
 
     def finish(facts: dict[str, Any]) -> Model:
         held_out = [tasks.subset(fold.held_out) for tasks, fold in zip(task_sets, folds, strict=True)]
-        known = [tasks.subset(fold.training) for tasks, fold in zip(task_sets, folds, strict=True)]
         streams, thresholds = [np.random.SeedSequence([run.seed, 1])], []
         for member, tasks in zip(members, held_out, strict=True):
             drawn = validation_episodes([tasks], fleet.sizes, "resampled", run.device, streams)
             thresholds.append(find_threshold(member, *drawn))
-        own = fleet.encoded.subset(fleet.final)
-        decisions = learn_fold_decisions(
-            [*zip(members, known, held_out, strict=True)], (final, own), fleet.sizes, run.device, run.seed
-        )
-        return Model(final, fleet.encoding, float(np.mean(thresholds)), facts, *decisions)
+        calibration = learn_fold_decisions([*zip(members, held_out, strict=True)], fleet.sizes, run.device, run.seed)
+        return Model(final, fleet.encoding, float(np.mean(thresholds)), facts, calibration)
 
     return Contender(
         plan.title, np.concatenate(aucs), finish, max(history.epochs), history.best_epoch[0], is_interrupted

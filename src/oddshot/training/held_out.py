@@ -1,4 +1,4 @@
-"""Episodes of held-out tasks with supports of many sizes, from which calibration and familiarity are learned."""
+"""Episodes of held-out tasks with supports of many sizes, from which the calibration is learned."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -10,14 +10,11 @@ from torch import Tensor
 
 from oddshot.data.episodes.sampling import EpisodeSizes, TaskSet
 from oddshot.decisions.calibration import Calibration, learn_calibration
-from oddshot.decisions.evidence import Representations, gather_representations
-from oddshot.decisions.familiarity import Familiarity, learn_familiarity, with_distances_of
 from oddshot.decisions.held_out import HeldOutScores, score_held_out
 from oddshot.methods.contract import LabelledRows, Method, SupportError
 from oddshot.training.batches import Episodes
 
 MIN_EPISODES = 128  # for each size of support; if there are fewer tasks, several episodes of each are drawn
-MAX_TRAINING_TASKS = 128  # whose representations familiarity is learned from
 MAX_TASKS_PER_BATCH = 64  # adapted at once, to limit memory
 MIN_UNLABELLED, MAX_UNLABELLED = 20, 200
 
@@ -45,55 +42,24 @@ class HeldOutEpisode(NamedTuple):
 
 
 def learn_decisions(
-    method: Method, training: TaskSet, held_out: TaskSet, sizes: EpisodeSizes, device: torch.device, seed: int
-) -> tuple[Calibration, Familiarity | None]:
-    """Learn the calibration on held-out tasks, and familiarity from the representations of training tasks."""
-    scores = draw_held_out(method, [held_out], sizes, device, seed)
-    known = _training_representations(method, training, sizes, device, seed)
-    return learn_calibration(scores), learn_familiarity(known, [one.evidence for one in scores])
+    method: Method, held_out: TaskSet, sizes: EpisodeSizes, device: torch.device, seed: int
+) -> Calibration:
+    """Learn the calibration on held-out tasks."""
+    return learn_calibration(draw_held_out(method, [held_out], sizes, device, seed))
 
 
 def learn_fold_decisions(
-    folds: Sequence[tuple[Method, TaskSet, TaskSet]],
-    final: tuple[Method, TaskSet],
-    sizes: EpisodeSizes,
-    device: torch.device,
-    seed: int,
-) -> tuple[Calibration, Familiarity | None]:
+    folds: Sequence[tuple[Method, TaskSet]], sizes: EpisodeSizes, device: torch.device, seed: int
+) -> Calibration:
     """Learn the same for a method that has learned from all tasks, by those that have learned from some of them.
 
-    folds: methods, each with its training and its held-out tasks. final: the method with its training tasks. Its own
-    scores of these would be too good; the folds', of the tasks that they hold out, are what it gives to new ones.
+    folds: methods, each with its held-out tasks. The method's own scores of these would be too good; the folds', of
+    the tasks that they hold out, are what it gives to new ones.
     """
     scores: list[HeldOutScores] = []
-    familiarities = []
-    for k, (method, training, held_out) in enumerate(folds):
-        drawn = draw_held_out(method, [held_out], sizes, device, seed + k, -(-MIN_EPISODES // len(folds)))
-        familiarity = learn_familiarity(
-            _training_representations(method, training, sizes, device, seed), [one.evidence for one in drawn]
-        )
-        familiarities += [] if familiarity is None else [familiarity]
-        scores += drawn
-    known = _training_representations(*final, sizes, device, seed)
-    familiarity = learn_familiarity(known, known)
-    if familiarity is not None:
-        familiarity = with_distances_of(familiarity, familiarities)
-    return learn_calibration(scores), familiarity
-
-
-@torch.no_grad()
-def _training_representations(
-    method: Method, training: TaskSet, sizes: EpisodeSizes, device: torch.device, seed: int
-) -> list[Representations]:
-    """Of supports of some training tasks; none where there is nothing learned to be familiar with."""
-    out: list[Representations] = []
-    if not method.is_learned:
-        return out
-    sample = training.subset(np.random.default_rng([seed, 3]).permutation(len(training))[:MAX_TRAINING_TASKS])
-    for episodes in _episodes_of_every_size(method, [sample], sizes, device, seed + 1, min_episodes=1):
-        with suppress(SupportError):
-            out += [gather_representations(method, one.support, one.unlabelled) for one in episodes]
-    return out
+    for k, (method, held_out) in enumerate(folds):
+        scores += draw_held_out(method, [held_out], sizes, device, seed + k, -(-MIN_EPISODES // len(folds)))
+    return learn_calibration(scores)
 
 
 @torch.no_grad()
@@ -111,29 +77,16 @@ def draw_held_out(
     method refuses are left out. If the method uses unlabelled rows, and the tasks have enough rows, some episodes have
     unlabelled rows.
     """
-    out: list[HeldOutScores] = []
-    for episodes in _episodes_of_every_size(method, task_sets, sizes, device, seed, min_episodes):
-        with suppress(SupportError):  # the method needs a larger support than this
-            out += [score_held_out(method, *one) for one in episodes]
-    return out
-
-
-def _episodes_of_every_size(
-    method: Method,
-    task_sets: Sequence[TaskSet],
-    sizes: EpisodeSizes,
-    device: torch.device,
-    seed: int,
-    min_episodes: int,
-) -> Iterator[Iterator[HeldOutEpisode]]:
-    """Batches of episodes, for every size of support."""
     method.eval()
     is_learned = method.is_learned  # other methods may be slow to adapt: few episodes of one size suffice
     rng = np.random.default_rng([seed, 2])
     n_episodes = -(-(min_episodes if is_learned else min_episodes // 4) // len(task_sets))
+    out: list[HeldOutScores] = []
     for tasks in task_sets:
         for size in support_sizes(tasks, sizes, method.uses_unlabelled, several=is_learned):
-            yield _draw(tasks, size, device, rng, n_episodes)
+            with suppress(SupportError):  # the method needs a larger support than this
+                out += [score_held_out(method, *one) for one in _draw(tasks, size, device, rng, n_episodes)]
+    return out
 
 
 def support_sizes(

@@ -103,7 +103,7 @@ def meta_train(
     Returns
     -------
     Model
-        The trained method with its encoding, threshold, calibration and familiarity.
+        The trained method with its encoding, threshold and calibration.
 
     Raises
     ------
@@ -164,8 +164,8 @@ def meta_train(
         support_and_query = validation_episodes([valid_tasks], sizes, "resampled", torch_device, streams)
         learned = _as_members(learned, support_and_query)
         threshold = find_threshold(learned, *support_and_query)
-        decisions = learn_decisions(learned, train_tasks, valid_tasks, sizes, torch_device, seed)
-        return Model(learned, encoding, threshold, _training_facts(history, data, seed) | interrupted, *decisions)
+        calibration = learn_decisions(learned, valid_tasks, sizes, torch_device, seed)
+        return Model(learned, encoding, threshold, _training_facts(history, data, seed) | interrupted, calibration)
 
 
 def refuse_settings_of_methods(members: int, hyperparameters: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""Calibration and familiarity of the universal model, learned on synthetic tasks that were not used in training.
+"""The calibration of the universal model, learned on synthetic tasks that were not used in training.
 
 Their columns are scaled by the support and unlabelled rows only, as the detector scales them.
 """
@@ -8,7 +8,6 @@ import itertools
 import torch
 
 from oddshot.decisions.calibration import Calibration, learn_calibration
-from oddshot.decisions.familiarity import Familiarity, learn_familiarity
 from oddshot.decisions.held_out import HeldOutScores, score_held_out
 from oddshot.methods.relative import Relative
 from oddshot.universal.prior import Prior
@@ -18,11 +17,9 @@ N_TASKS = 60  # for each width and size of support; with 12 the results were noi
 SUPPORT_NORMAL, SUPPORT_ANOMALY, UNLABELLED = (1, 2, 3, 5, 10, 20, 40), (0, 1, 4), (0, 30, 200)  # numbers of rows
 
 
-def learn_universal_decisions(method: Relative, seed: int) -> tuple[Calibration, Familiarity | None]:
-    """Learn calibration and familiarity for supports of many sizes, each on synthetic tasks of its own."""
-    reference, held_out = (draw_synthetic(method, torch.Generator().manual_seed(seed + k)) for k in (10, 11))
-    evidence = ([scores.evidence for scores in episodes] for episodes in (reference, held_out))
-    return learn_calibration(held_out), learn_familiarity(*evidence)
+def learn_universal_decisions(method: Relative, seed: int) -> Calibration:
+    """Learn the calibration for supports of many sizes, each on synthetic tasks of its own."""
+    return learn_calibration(draw_synthetic(method, torch.Generator().manual_seed(seed + 11)))
 
 
 def draw_synthetic(method: Relative, generator: torch.Generator) -> list[HeldOutScores]:

@@ -104,10 +104,10 @@ def learning_rate_factor(step: int, n_steps: int) -> float:
 
 
 def to_universal_model(method: Relative, config: UniversalConfig) -> Model:
-    """The trained method with calibration and familiarity; it has no encoding, as each table gets one of its own."""
+    """The trained method with a calibration; it has no encoding, as each table gets one of its own."""
     facts = {"tasks": "synthetic", **dataclasses.asdict(config)}
-    decisions = learn_universal_decisions(method.cpu().eval(), config.seed)
-    return Model(method, None, DEFAULT_THRESHOLD, facts, *decisions)
+    calibration = learn_universal_decisions(method.cpu().eval(), config.seed)
+    return Model(method, None, DEFAULT_THRESHOLD, facts, calibration)
 
 
 def _draw_episodes(

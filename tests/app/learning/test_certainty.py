@@ -61,7 +61,6 @@ def test_a_method_without_such_scores_is_fitted_again():
         sheet.model,
         method=method(sheet.encoding.n_attributes, method.config_type()),
         calibration=None,
-        familiarity=None,
     )
     sheet = dataclasses.replace(sheet, model=model)
     labels = some_labels(y, 6, 3)
