@@ -26,8 +26,8 @@ from oddshot.bench.field.situations import Situation, select_situations
 from oddshot.bench.field.store import CellRecord, open_field_store
 from oddshot.bench.field.tables import FieldTable
 from oddshot.bench.field.trial import missing_jobs, run_trial
-from oddshot.data.files import write_bytes
-from oddshot.errors import FileError, InputError
+from oddshot.data.files import make_folder, write_bytes
+from oddshot.errors import InputError
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def run_and_report(
         keys |= keys_of(chosen, settings)
     if not keys:
         raise InputError("no table has the rows that these situations need; give --data-dir or --tables")
-    _make_folder(files.out)
+    make_folder(files.out)
     with open_field_store(files.store) as store:
         jobs = missing_jobs(keys, store.records(), settings)
         with show_progress(len(jobs), quiet) as on_finish:
@@ -120,10 +120,3 @@ def _describe(records: Sequence[CellRecord]) -> str:
     first = records[0]
     value = first.error or f"{first.method} {first.value:.3f}"
     return f"{first.situation} on {first.table}: {value}"
-
-
-def _make_folder(path: Path) -> None:
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise FileError(f"cannot make the folder {path}: {error.strerror}") from error

@@ -1,16 +1,14 @@
 """Running the field trial: what the store lacks is computed in worker processes and stored cell by cell."""
 
-import functools
 import os
-import time
 from collections.abc import Callable, Iterator, Sequence
-from threading import Thread
 
 from oddshot.bench.field.cells import CellJob, run_cell
 from oddshot.bench.field.keys import TrialSettings
 from oddshot.bench.field.situations import Situation
 from oddshot.bench.field.store import CellKey, CellRecord, FieldStore
 from oddshot.bench.field.tables import FieldTable
+from oddshot.bench.field.workers import prepare_worker
 
 
 def missing_jobs(
@@ -46,7 +44,7 @@ def run_trial(
 def _run_jobs(jobs: Sequence[CellJob], workers: int) -> Iterator[list[CellRecord]]:
     """Yield the records of every job as it finishes."""
     if workers == 1:
-        _prepare_worker(0)
+        prepare_worker(0)
         yield from map(run_cell, jobs)
         return
     from joblib import Parallel, delayed, parallel_config
@@ -58,21 +56,5 @@ def _run_jobs(jobs: Sequence[CellJob], workers: int) -> Iterator[list[CellRecord
 
 
 def _run_in_worker(job: CellJob, parent: int) -> list[CellRecord]:
-    _prepare_worker(parent)
+    prepare_worker(parent)
     return run_cell(job)
-
-
-@functools.cache
-def _prepare_worker(parent: int) -> None:
-    """One torch thread; where there is a parent process, end with it."""
-    import torch
-
-    torch.set_num_threads(1)
-    if parent:
-        Thread(target=_exit_with_parent, args=(parent,), daemon=True).start()
-
-
-def _exit_with_parent(parent: int) -> None:
-    while os.getppid() == parent:
-        time.sleep(0.5)
-    os._exit(1)
