@@ -81,7 +81,7 @@ def reliability(probabilities: FloatArray, is_anomaly: NDArray[np.bool_]) -> Flo
 
 def job_cost(job: DecisionJob) -> float:
     """Roughly, how long a job takes: the cells in which the table takes part, and their rows times columns."""
-    width = 20 + job.drawn.normal.shape[1]
+    width = 100 + job.drawn.normal.shape[1]
     return float(
         sum(width * (200 + c.normal + c.anomalies + c.unlabelled) for c in job.cells if takes_part(c, job.drawn))
     )

@@ -14,10 +14,7 @@ from oddshot.bench.field.progress import show_progress
 from oddshot.bench.field.report import (
     Keys,
     compare,
-    decisions_csv,
-    decisions_markdown,
     group_means,
-    mean_shares,
     select_records,
     to_csv,
     to_markdown,
@@ -96,23 +93,18 @@ def _chosen_fleets(names: Sequence[str], files: TrialFiles) -> list[tuple[Situat
 def write_report(records: Sequence[CellRecord], keys: Keys, out: Path, split: str) -> tuple[str, list[str]]:
     """Write the files that the results are enough for. Returns the means of the groups, and the names of the files."""
     comparisons = compare(records, keys)
-    means, decisions = group_means(comparisons), decisions_markdown(records, keys)
+    means = group_means(comparisons)
     title = {"all": "All tables", "choosing": "Tables for choosing", "reporting": "Tables for reporting"}[split]
-    flagged = {name: shares["flagged, 5 %"] for name, shares in mean_shares(records, keys).items()}
-    criteria = "\n".join(criteria_lines(comparisons, flagged)) + "\n"
+    criteria = "\n".join(criteria_lines(comparisons)) + "\n"
     parts = [f"# Field trial: {title.lower()}\n", means, criteria, to_markdown(comparisons)]
-    if decisions:
-        parts.append(f"Shares of normal rows flagged and of anomalies found:\n\n{decisions}")
     texts = {"field.csv": to_csv(records), "table.md": "\n".join(parts)}
-    if decisions:
-        texts["decisions.csv"] = decisions_csv(records)
     for name, text in texts.items():
         write_bytes(out / name, text.encode())
     written = list(texts)
     if any(c.difference is not None for c in comparisons):
         draw_picture(out / "field.png", comparisons, title)
         written.append("field.png")
-    return "\n".join(part for part in (means, decisions, criteria) if part.strip()), written
+    return "\n".join(part for part in (means, criteria) if part.strip()), written
 
 
 def _describe(records: Sequence[CellRecord]) -> str:
