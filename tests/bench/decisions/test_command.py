@@ -61,7 +61,7 @@ def test_wrong_options(tables, tmp_path):
 def test_a_fleet_is_measured_on_tasks_that_took_no_part_in_training(tmp_path, monkeypatch):
     trained = []
     monkeypatch.setattr(fleets, "train_model", lambda tasks: trained.extend(tasks) or load_universal())
-    (group,) = train_fleets("digits", None, None, tmp_path)
+    (group,) = train_fleets("digits", None, None, tmp_path, quiet=True)
     assert len(trained) == 10
     assert not {task.name for task in trained} & {table.name.split(": ")[1] for table in group.tables}
     assert {table.source for table in group.tables} == {"digits"}
@@ -84,4 +84,4 @@ main()
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert "written: grid.csv, table.md\n" in done.stdout
-    assert "2 of 2, about 0 s left" in done.stderr
+    assert "2 of 2 draws of tables, about 0 s left" in done.stderr

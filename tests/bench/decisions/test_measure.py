@@ -9,7 +9,9 @@ from oddshot.bench.decisions.grid import RATES, DecisionCell
 from oddshot.bench.decisions.measure import N_BINS, N_VALUES, DecisionJob, job_cost, measure_draw, reliability
 from oddshot.bench.decisions.results import to_frame
 from oddshot.bench.decisions.rows import draw_table, take_rows
-from oddshot.bench.decisions.runner import run_jobs, tables_of_sources
+from oddshot.bench.decisions.runner import tables_of_sources
+from oddshot.bench.field.workers import run_in_workers
+from oddshot.methods.contract import SupportError
 from tests.bench.decisions.samples import gaussian_table, numbered_table
 
 CELLS = (
@@ -61,10 +63,20 @@ def test_the_frame_has_a_row_for_every_cell_in_which_the_table_takes_part():
     assert frame["auc"].tolist() == pytest.approx([measured.values[0, 8], measured.values[2, 8]])
 
 
+def test_a_method_that_needs_an_anomaly_has_no_cell_without_one(monkeypatch):
+    def refuse(self, X, y):
+        raise SupportError("method 'rf' needs at least one labelled anomaly")
+
+    monkeypatch.setattr(FewShotDetector, "fit", refuse)
+    assert np.isnan(measure_draw(DecisionJob(JOB.drawn, CELLS[2:])).values).all()
+    with pytest.raises(SupportError):
+        measure_draw(JOB)
+
+
 def test_worker_processes_give_the_same():
     jobs = [DecisionJob(draw_table(gaussian_table("made/0"), draw), CELLS[:1]) for draw in range(2)]
-    found = {one.draw: one.values for one in run_jobs(jobs, 2)}
-    for one in run_jobs(jobs, 1):
+    found = {one.draw: one.values for one in run_in_workers(measure_draw, jobs, 2)}
+    for one in run_in_workers(measure_draw, jobs, 1):
         np.testing.assert_allclose(found[one.draw], one.values, rtol=1e-5)
 
 

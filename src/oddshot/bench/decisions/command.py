@@ -62,7 +62,7 @@ def _measure(request: GridRequest) -> pd.DataFrame:
         if request.model is not None:
             raise InputError("--model: a fleet has the model that is trained on it; give --fleet or --model")
         with TemporaryDirectory() as folder:
-            groups = train_fleets(request.fleet, request.data_dir, request.cache_dir, Path(folder))
+            groups = train_fleets(request.fleet, request.data_dir, request.cache_dir, Path(folder), request.quiet)
             return measure_tables(groups, cells, request.draws, workers, request.quiet)
     keel = [] if request.tables is None else load_keel_tables(request.tables)
     tables = select_split([*load_paper_tables(request.data_dir, request.cache_dir), *keel], request.split)

@@ -12,6 +12,7 @@ from oddshot.bench.decisions.rows import GivenRows, TableDraw, take_rows, takes_
 from oddshot.bench.field.cells import auc_of
 from oddshot.bench.field.product import load_candidate
 from oddshot.detector import FewShotDetector
+from oddshot.methods.contract import SupportError
 
 if TYPE_CHECKING:
     from oddshot.storage.model_file import Model
@@ -34,7 +35,7 @@ class DecisionJob:
 
 @dataclass(frozen=True)
 class MeasuredDraw:
-    """values: [cells, N_VALUES] of a table and draw, NaN in the cells in which the table takes no part."""
+    """values: [cells, N_VALUES] of a table and draw, NaN in the cells that were not measured."""
 
     table: str
     source: str
@@ -43,12 +44,20 @@ class MeasuredDraw:
 
 
 def measure_draw(job: DecisionJob) -> MeasuredDraw:
-    """Fit and count in every cell in which the table takes part."""
+    """Fit and count in every cell in which the table takes part, and for which the model's method has enough labels.
+
+    Some methods that a fleet may be given cannot do without a labelled anomaly.
+    """
     model = load_candidate(job.model_file)
     values = np.full((len(job.cells), N_VALUES), np.nan, np.float32)
     for number, cell in enumerate(job.cells):
-        if takes_part(cell, job.drawn):
+        if not takes_part(cell, job.drawn):
+            continue
+        try:
             values[number] = measure_cell(take_rows(cell, job.drawn), model)
+        except SupportError:
+            if cell.anomalies:
+                raise
     return MeasuredDraw(job.drawn.table, job.drawn.source, job.drawn.draw, values)
 
 

@@ -1,11 +1,8 @@
 """The grid from beginning to end: tables and draws in worker processes, then the files of the report."""
 
-import multiprocessing
-import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 
@@ -13,12 +10,12 @@ import pandas as pd
 
 from oddshot.adapted.task import require_calibration
 from oddshot.bench.decisions.grid import DecisionCell
-from oddshot.bench.decisions.measure import DecisionJob, MeasuredDraw, job_cost, measure_draw
+from oddshot.bench.decisions.measure import DecisionJob, job_cost, measure_draw
 from oddshot.bench.decisions.results import to_frame
 from oddshot.bench.decisions.rows import draw_table
 from oddshot.bench.field.product import load_candidate
 from oddshot.bench.field.tables import FieldTable
-from oddshot.bench.field.workers import prepare_worker
+from oddshot.bench.field.workers import run_in_workers
 from oddshot.errors import InputError
 
 
@@ -59,33 +56,10 @@ def measure_tables(
         raise InputError("no table has the rows that a cell needs; give --data-dir or --tables")
     measured = []
     with _show_progress(len(jobs), quiet) as on_finish:
-        for result in run_jobs(jobs, workers):
+        for result in run_in_workers(measure_draw, jobs, workers):
             measured.append(result)
             on_finish(f"{result.table}, draw {result.draw + 1}")
     return to_frame(measured, cells)
-
-
-def run_jobs(jobs: Sequence[DecisionJob], workers: int) -> Iterator[MeasuredDraw]:
-    """Yield the result of every job as it finishes; the first job is started first."""
-    if workers == 1:
-        prepare_worker(0)
-        yield from map(_measure_on_one_core, jobs)
-        return
-    context = multiprocessing.get_context("spawn")
-    n_workers = min(workers, len(jobs))
-    pool = ProcessPoolExecutor(n_workers, mp_context=context, initializer=prepare_worker, initargs=(os.getpid(),))
-    try:
-        for future in as_completed([pool.submit(_measure_on_one_core, job) for job in jobs]):
-            yield future.result()
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)
-
-
-def _measure_on_one_core(job: DecisionJob) -> MeasuredDraw:
-    from threadpoolctl import threadpool_limits
-
-    with threadpool_limits(1):
-        return measure_draw(job)
 
 
 def _show_progress(n_jobs: int, quiet: bool) -> AbstractContextManager[Callable[[str], None]]:
@@ -94,7 +68,7 @@ def _show_progress(n_jobs: int, quiet: bool) -> AbstractContextManager[Callable[
         from oddshot.bench.field.progress import show_progress
     except ModuleNotFoundError:
         return _plain_progress(n_jobs, quiet)
-    return show_progress(n_jobs, quiet)
+    return show_progress(n_jobs, quiet, "grid of decisions", "draws of tables")
 
 
 @contextmanager
@@ -106,6 +80,8 @@ def _plain_progress(n_jobs: int, quiet: bool) -> Iterator[Callable[[str], None]]
         finished += 1
         if not quiet:
             left = (time.monotonic() - started) / finished * (n_jobs - finished)
-            print(f"{finished} of {n_jobs}, about {left:.0f} s left: {text}", file=sys.stderr, flush=True)
+            print(
+                f"{finished} of {n_jobs} draws of tables, about {left:.0f} s left: {text}", file=sys.stderr, flush=True
+            )
 
     yield on_finish

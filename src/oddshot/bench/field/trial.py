@@ -1,14 +1,13 @@
 """Running the field trial: what the store lacks is computed in worker processes and stored cell by cell."""
 
-import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 from oddshot.bench.field.cells import CellJob, run_cell
 from oddshot.bench.field.keys import TrialSettings
 from oddshot.bench.field.situations import Situation
 from oddshot.bench.field.store import CellKey, CellRecord, FieldStore
 from oddshot.bench.field.tables import FieldTable
-from oddshot.bench.field.workers import prepare_worker
+from oddshot.bench.field.workers import run_in_workers
 
 
 def missing_jobs(
@@ -36,25 +35,6 @@ def run_trial(
     store: FieldStore, jobs: Sequence[CellJob], workers: int, on_finish: Callable[[list[CellRecord]], None]
 ) -> None:
     """Run jobs in worker processes, and store each result as soon as it is there."""
-    for records in _run_jobs(jobs, workers):
+    for records in run_in_workers(run_cell, jobs, workers):
         store.add(records)
         on_finish(records)
-
-
-def _run_jobs(jobs: Sequence[CellJob], workers: int) -> Iterator[list[CellRecord]]:
-    """Yield the records of every job as it finishes."""
-    if workers == 1:
-        prepare_worker(0)
-        yield from map(run_cell, jobs)
-        return
-    from joblib import Parallel, delayed, parallel_config
-
-    # Without memory maps, whose files would be left behind by a process that is killed.
-    with parallel_config(backend="loky", n_jobs=workers, inner_max_num_threads=1, max_nbytes=None):
-        parallel = Parallel(return_as="generator_unordered", pre_dispatch="2*n_jobs")
-        yield from parallel(delayed(_run_in_worker)(job, os.getpid()) for job in jobs)
-
-
-def _run_in_worker(job: CellJob, parent: int) -> list[CellRecord]:
-    prepare_worker(parent)
-    return run_cell(job)
