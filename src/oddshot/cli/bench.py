@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from oddshot.cli.bench_decisions import decisions
 from oddshot.cli.bench_field import field
 from oddshot.cli.bench_options import (
     CacheDir,
@@ -171,7 +172,7 @@ def import_runs(
         say(f"{len(opened.status()) - before} new runs of {len(found)}: {store}")
 
 
-for command in (run, table, unmixed, figures, field):
+for command in (run, table, unmixed, figures, field, decisions):
     bench_app.command()(command)
 bench_app.command("export")(export_runs)
 bench_app.command("import")(import_runs)

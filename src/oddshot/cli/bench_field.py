@@ -54,8 +54,8 @@ def field(
 ) -> None:
     """Compare the detector with simple methods on the same rows, in the situations of its users.
 
-    Stop it at any time: the same command computes only what the store lacks. Writes field.csv, decisions.csv, table.md
-    and field.png.
+    Stop it at any time: the same command computes only what the store lacks. Writes field.csv, table.md and
+    field.png.
 
     \b
     Examples:

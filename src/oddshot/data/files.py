@@ -52,6 +52,14 @@ def atomic_path(target: str | os.PathLike[str]) -> Iterator[Path]:
             temporary.unlink()
 
 
+def make_folder(path: Path) -> None:
+    """Make a folder and those above it, unless they are there."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileError(f"cannot make the folder {path}: {error.strerror}") from error
+
+
 def check_writable(target: str | os.PathLike[str]) -> None:
     """Refuse a path that cannot be written, before the work of which the result goes there."""
     _, temporary = _plan(os.fspath(target))

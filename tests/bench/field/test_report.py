@@ -10,8 +10,6 @@ from oddshot.bench.field.criteria import criteria_lines
 from oddshot.bench.field.report import (
     Comparison,
     compare,
-    decisions_csv,
-    decisions_markdown,
     group_means,
     select_records,
     to_csv,
@@ -88,28 +86,13 @@ def test_criteria_name_the_situations_that_miss_them():
         situation("contamination/gaussian cluster 5+0/5%", oddshot=0.88, nearest_normal=0.9),
         situation("contamination/gaussian cluster 5+0/1%", oddshot=0.895, nearest_normal=0.9),
     ]
-    assert criteria_lines(comparisons, {"decisions/5+0": 0.05, "decisions/2+0": 0.2}) == [
+    assert criteria_lines(comparisons) == [
         "- apart, whole, tiny, growth: more than 0.005 below the best simple method: 1 (tiny/1+0)",
         "- mean difference of these 2 situations: +0.005 (at least +0.010 is wanted)",
         "- contamination, no anomaly labelled: more than 0.01 below the nearest normal row: 2 "
         "(contamination/gaussian cluster 5+0/30%; contamination/gaussian cluster 5+0/5%)",
         "- contamination: below 0.5 where a simple method is above 0.7: 1 (contamination/gaussian cluster 5+0/30%)",
-        "- decisions: normal rows flagged at 5 % outside of 3 to 7 %: 1 (decisions/2+0 20.0%)",
     ]
-
-
-def test_decisions():
-    records, keys = [], {}
-    for metric, values in (("flagged, 5 %", (0.1, 0.2, 0.4)), ("found, 5 %", (0.5, 0.7, 0.2))):
-        found, own = made_up(
-            dict(zip((("a/0", "oddshot"), ("a/1", "oddshot"), ("b/0", "oddshot")), values, strict=True)),
-            "decisions/5+0",
-            metric,
-        )
-        records, keys = records + found, keys | own
-    assert "| decisions/5+0 | 27.5% / 40.0% |" in decisions_markdown(records, keys)
-    assert decisions_csv(records).splitlines()[1] == "decisions/5+0,a/0,5 %,0.1000,0.5000,5"
-    assert compare(records, keys) == []
 
 
 def test_files_are_written(tmp_path):

@@ -129,7 +129,6 @@ def test_methods_that_need_an_anomaly_are_left_out_where_none_is_labelled():
     assert {"ridge + kNN", "logistic regression", "ExtraTrees"} < names["apart/5+1"]
     assert "ExtraTrees + unlabelled" not in names["apart/5+1"]
     assert "ExtraTrees + unlabelled" in methods_of(*select_situations(["apart/200 unlabelled/5+1"]), TrialSettings())
-    assert methods_of(select_situations(["decisions"])[0], TrialSettings()) == ["oddshot"]
     with pytest.raises(InputError, match="no such method"):
         TrialSettings(methods=("magic",))
 
@@ -157,9 +156,6 @@ def test_the_detector_sees_raw_rows_and_labels(tmp_path, monkeypatch):
         def score_samples(self, X):
             return -np.arange(len(X), dtype=float)
 
-        def predict(self, X):
-            return np.full(len(X), 0 if self.rate == 0.01 else 1)
-
     monkeypatch.setattr(product, "FewShotDetector", Detector)
     episode = FieldEpisode(np.ones((4, 2)), np.array([0, 1, -1, -1], np.int8), np.ones((2, 2)), np.array([True, False]))
     np.testing.assert_array_equal(product.score_product(episode), [0, -1])
@@ -167,20 +163,6 @@ def test_the_detector_sees_raw_rows_and_labels(tmp_path, monkeypatch):
     np.testing.assert_array_equal(product.score_product(whole), [3, 2])
     assert seen[0][0] is episode.X
     assert seen[0][1] is episode.labels
-    flagged = product.flagged_rows(episode)
-    assert {rate: rows.mean() for rate, rows in flagged.items()} == {"default": 1, "1 %": 0, "5 %": 1, "10 %": 1}
-
-
-def test_decisions_are_shares_of_normal_and_anomalous_rows(tmp_path, monkeypatch):
-    situation = select_situations(["decisions/5+1"])[0]
-    monkeypatch.setattr(
-        cells, "flagged_rows", lambda episode, model: {"5 %": episode.is_anomaly | (episode.scored[:, 0] < 0)}
-    )
-    table = make_real_table()
-    records = run(tmp_path / "field.db", trial_keys([situation], [table], SIMPLE))
-    values = {record.metric: record.value for record in records}
-    flagged = [(e.scored[~e.is_anomaly, 0] < 0).mean() for e in (draw_episode(situation, table, d) for d in range(2))]
-    assert values == {"found, 5 %": 1.0, "flagged, 5 %": pytest.approx(np.mean(flagged))}
 
 
 def test_the_detector_beside_simple_methods_on_real_draws(tmp_path):

@@ -12,7 +12,7 @@ from oddshot.bench.field.episodes import FieldEpisode, draw_episode
 from oddshot.bench.field.fleets import Fleet, fleet_scores
 from oddshot.bench.field.keys import TrialSettings
 from oddshot.bench.field.opponents import ScaledEpisode, scale_episode, score_opponent
-from oddshot.bench.field.product import PRODUCT, flagged_rows, load_candidate, score_product
+from oddshot.bench.field.product import PRODUCT, load_candidate, score_product
 from oddshot.bench.field.situations import Situation
 from oddshot.bench.field.store import CellKey, CellRecord
 from oddshot.bench.field.tables import FieldTable
@@ -79,23 +79,11 @@ def _measure(
 ) -> dict[str, float]:
     """Mean of each metric over the episodes."""
     model = load_candidate(job.settings.model_file) if method == PRODUCT else None
-    if job.situation.decisions:
-        values = [_shares(flagged_rows(episode, model), episode.is_anomaly) for episode in episodes]
-        return {name: float(np.mean([value[name] for value in values])) for name in values[0]}
     aucs = []
     for episode, opponent_episode in zip(episodes, scaled, strict=True):
         scores = score_product(episode, model) if method == PRODUCT else score_opponent(method, opponent_episode)
         aucs.append(auc_of(scores, episode.is_anomaly))
     return {"auc": float(np.mean(aucs))}
-
-
-def _shares(flagged: dict[str, NDArray[np.bool_]], is_anomaly: NDArray[np.bool_]) -> dict[str, float]:
-    """Shares of normal rows flagged and of anomalies found, at every rate."""
-    shares = {}
-    for rate, rows in flagged.items():
-        shares[f"flagged, {rate}"] = float(rows[~is_anomaly].mean())
-        shares[f"found, {rate}"] = float(rows[is_anomaly].mean())
-    return shares
 
 
 def auc_of(scores: FloatArray, is_anomaly: NDArray[np.bool_]) -> float:

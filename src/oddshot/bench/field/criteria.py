@@ -11,12 +11,11 @@ MAX_SHORTFALL = 0.005  # below the best simple method, where a user is to lose n
 MIN_MEAN_GAIN = 0.01  # over the best simple methods, on average
 MAX_CONTAMINATION_SHORTFALL = 0.01  # below the nearest normal row, where no anomaly is labelled
 INVERTED_AUC, GOOD_AUC = 0.5, 0.7  # ranked backwards though a simple method ranks well
-FLAGGED_RANGE = (0.03, 0.07)  # share of normal rows flagged at a false positive rate of 5 %
 EVERYDAY_GROUPS = ("apart", "whole", "tiny", "growth")
 
 
-def criteria_lines(comparisons: Sequence[Comparison], flagged: dict[str, float]) -> list[str]:
-    """A line for every criterion that the results are enough for. flagged: by situation, at a rate of 5 %."""
+def criteria_lines(comparisons: Sequence[Comparison]) -> list[str]:
+    """A line for every criterion that the results are enough for."""
     compared = [c for c in comparisons if c.difference is not None]
     everyday = [c for c in compared if c.situation.group in EVERYDAY_GROUPS]
     fleets = [c for c in compared if c.situation.group == "fleets"]
@@ -37,10 +36,6 @@ def criteria_lines(comparisons: Sequence[Comparison], flagged: dict[str, float])
     if fleets:
         what = "fleets: more than 0.005 below the shipped model or the best simple method"
         lines.append(_line(what, _behind(fleets)))
-    if flagged:
-        low, high = FLAGGED_RANGE
-        outside = [f"{name} {share:.1%}" for name, share in flagged.items() if not low <= share <= high]
-        lines.append(_names_line("decisions: normal rows flagged at 5 % outside of 3 to 7 %", outside))
     return lines
 
 

@@ -82,7 +82,7 @@ _SCORED: dict[tuple[str, str, int], list[RankedRows]] = {}  # of methods that th
 def fleet_scores(situation: Situation, fleet: Fleet, method: str, n_draws: int) -> list[RankedRows]:
     """Scores and truth of a method on the draws of all targets; the detector is trained once for all of them."""
     if method == PRODUCT:
-        model = _train(fleet.training[: situation.n_training_tasks])
+        model = train_model(fleet.training[: situation.n_training_tasks])
         return _score_targets(situation, fleet, method, n_draws, model)
     key = (fleet.name, method, n_draws)
     if key not in _SCORED:
@@ -104,7 +104,7 @@ def _score_targets(
     return scored
 
 
-def _train(tasks: Sequence[Task]) -> Model:
+def train_model(tasks: Sequence[Task]) -> Model:
     """A model trained with the defaults."""
     from oddshot.training.meta_training import meta_train
 

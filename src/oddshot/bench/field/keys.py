@@ -33,8 +33,6 @@ class TrialSettings:
 
 def methods_of(situation: Situation, settings: TrialSettings) -> list[str]:
     """The detector and the simple methods that can do without what the situation lacks."""
-    if situation.decisions:
-        return [PRODUCT]
     names = settings.methods or (PRODUCT, *installed_opponents())
     if situation.n_training_tasks:
         names = (*names, SHIPPED)

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 FloatArray = NDArray[np.float64]
 PRODUCT, SHIPPED = "oddshot", "shipped model"  # in fleets, `oddshot` is trained on the fleet
-RATES = {"default": None, "1 %": 0.01, "5 %": 0.05, "10 %": 0.1}
 # What scores do not depend on.
 OTHER_PACKAGES = {"app", "bench", "cli", "scoring", "service", "web"}
 TRAINING_CODE = ("training/", "universal/prior.py", "universal/training.py")
@@ -33,17 +32,6 @@ def score_product(episode: FieldEpisode, model: "Model | None" = None) -> FloatA
             scores: FloatArray = detector.decision_scores_[episode.positions]
             return scores
         return detector.score_samples(episode.scored)
-
-
-def flagged_rows(episode: FieldEpisode, model: "Model | None" = None) -> dict[str, NDArray[np.bool_]]:
-    """Which rows to be ranked `predict` calls anomalies, by default and at every false positive rate, [q] each."""
-    flagged = {}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        for name, rate in RATES.items():
-            detector = FewShotDetector(model, rate).fit(episode.X, episode.labels)
-            flagged[name] = detector.predict(episode.scored) == 1
-    return flagged
 
 
 @functools.cache

@@ -1,4 +1,4 @@
-"""Progress of the field trial: a bar on a terminal, otherwise a line every few seconds."""
+"""Progress of the field trial and of the grid of decisions: a bar on a terminal, otherwise a line every few seconds."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -13,19 +13,21 @@ SECONDS_PER_LINE = 10.0
 
 
 @contextmanager
-def show_progress(n_jobs: int, quiet: bool = False) -> Iterator[Callable[[str], None]]:
-    """Yield a function to be called with a description of every finished job."""
+def show_progress(
+    n_jobs: int, quiet: bool = False, title: str = "field trial", unit: str = "cells"
+) -> Iterator[Callable[[str], None]]:
+    """Yield a function to be called with a description of every finished job. unit: what the jobs are."""
     console = Console(stderr=True, quiet=quiet)
     if quiet or not console.is_terminal:
-        yield _line_printer(n_jobs, console)
+        yield _line_printer(n_jobs, console, unit)
         return
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console) as progress:
-        task = progress.add_task("field trial", total=n_jobs)
+        task = progress.add_task(title, total=n_jobs)
         yield lambda text: progress.update(task, advance=1, description=printable(text))
 
 
-def _line_printer(n_jobs: int, console: Console) -> Callable[[str], None]:
+def _line_printer(n_jobs: int, console: Console, unit: str) -> Callable[[str], None]:
     started = last = time.monotonic()
     finished = 0
 
@@ -37,7 +39,7 @@ def _line_printer(n_jobs: int, console: Console) -> Callable[[str], None]:
             last = now
             left = (now - started) / finished * (n_jobs - finished)
             console.print(
-                f"{finished} of {n_jobs} cells, about {left:.0f} s left: {printable(text)}",
+                f"{finished} of {n_jobs} {unit}, about {left:.0f} s left: {printable(text)}",
                 soft_wrap=True,
                 markup=False,
             )

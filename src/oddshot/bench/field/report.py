@@ -87,21 +87,6 @@ def to_csv(records: Sequence[CellRecord]) -> str:
     return _write_csv([["situation", "table", "draws", *methods], *rows])
 
 
-def decisions_csv(records: Sequence[CellRecord]) -> str:
-    """Shares of normal rows flagged and of anomalies found for every situation, table and false positive rate."""
-    shares: dict[tuple[str, str, str], dict[str, CellRecord]] = {}
-    for record in records:
-        kind, _, rate = record.metric.partition(", ")
-        if kind in ("flagged", "found"):
-            shares.setdefault((record.situation, record.table, rate), {})[kind] = record
-    header = ["situation", "table", "rate", "normal_flagged", "anomalies_found", "draws"]
-    rows = [
-        [*key, f"{pair['flagged'].value:.4f}", f"{pair['found'].value:.4f}", pair["found"].draws]
-        for key, pair in shares.items()
-    ]
-    return _write_csv([header, *rows])
-
-
 def to_markdown(comparisons: Sequence[Comparison]) -> str:
     """A table of every situation: the detector, the best simple method, the difference, and all simple methods."""
     methods = list(dict.fromkeys(name for c in comparisons for name in c.aucs if name != PRODUCT))
@@ -137,31 +122,6 @@ def group_means(comparisons: Sequence[Comparison]) -> str:
             )
         )
     return "\n".join(lines) + "\n"
-
-
-def mean_shares(records: Sequence[CellRecord], keys: Keys) -> dict[str, dict[str, float]]:
-    """Mean over sources of every share of flagged rows, by situation and metric."""
-    sources = {table.name: table.source for _, table in keys.values()}
-    values: dict[str, dict[str, dict[str, float]]] = {}
-    for record in records:
-        if record.metric.startswith(("flagged", "found")) and record.value is not None:
-            values.setdefault(record.situation, {}).setdefault(record.metric, {})[record.table] = record.value
-    return {
-        situation: {metric: source_mean(tables, sources) for metric, tables in metrics.items()}
-        for situation, metrics in values.items()
-    }
-
-
-def decisions_markdown(records: Sequence[CellRecord], keys: Keys) -> str:
-    """A table of every situation: normal rows flagged and anomalies found at every rate, means over sources."""
-    shares = mean_shares(records, keys)
-    rates = list(dict.fromkeys(metric.partition(", ")[2] for metrics in shares.values() for metric in metrics))
-    head = ["situation", *(f"flagged / found, {rate}" for rate in rates)]
-    lines = [_markdown_row(head), _markdown_row(["---"] * len(head))]
-    for situation, metrics in shares.items():
-        cells = [f"{metrics[f'flagged, {rate}']:.1%} / {metrics[f'found, {rate}']:.1%}" for rate in rates]
-        lines.append(_markdown_row([situation, *cells]))
-    return "\n".join(lines) + "\n" if shares else ""
 
 
 def _auc_text(value: float | None) -> str:

@@ -14,10 +14,7 @@ from oddshot.bench.field.progress import show_progress
 from oddshot.bench.field.report import (
     Keys,
     compare,
-    decisions_csv,
-    decisions_markdown,
     group_means,
-    mean_shares,
     select_records,
     to_csv,
     to_markdown,
@@ -26,8 +23,8 @@ from oddshot.bench.field.situations import Situation, select_situations
 from oddshot.bench.field.store import CellRecord, open_field_store
 from oddshot.bench.field.tables import FieldTable
 from oddshot.bench.field.trial import missing_jobs, run_trial
-from oddshot.data.files import write_bytes
-from oddshot.errors import FileError, InputError
+from oddshot.data.files import make_folder, write_bytes
+from oddshot.errors import InputError
 
 
 @dataclass(frozen=True)
@@ -73,7 +70,7 @@ def run_and_report(
         keys |= keys_of(chosen, settings)
     if not keys:
         raise InputError("no table has the rows that these situations need; give --data-dir or --tables")
-    _make_folder(files.out)
+    make_folder(files.out)
     with open_field_store(files.store) as store:
         jobs = missing_jobs(keys, store.records(), settings)
         with show_progress(len(jobs), quiet) as on_finish:
@@ -96,23 +93,18 @@ def _chosen_fleets(names: Sequence[str], files: TrialFiles) -> list[tuple[Situat
 def write_report(records: Sequence[CellRecord], keys: Keys, out: Path, split: str) -> tuple[str, list[str]]:
     """Write the files that the results are enough for. Returns the means of the groups, and the names of the files."""
     comparisons = compare(records, keys)
-    means, decisions = group_means(comparisons), decisions_markdown(records, keys)
+    means = group_means(comparisons)
     title = {"all": "All tables", "choosing": "Tables for choosing", "reporting": "Tables for reporting"}[split]
-    flagged = {name: shares["flagged, 5 %"] for name, shares in mean_shares(records, keys).items()}
-    criteria = "\n".join(criteria_lines(comparisons, flagged)) + "\n"
+    criteria = "\n".join(criteria_lines(comparisons)) + "\n"
     parts = [f"# Field trial: {title.lower()}\n", means, criteria, to_markdown(comparisons)]
-    if decisions:
-        parts.append(f"Shares of normal rows flagged and of anomalies found:\n\n{decisions}")
     texts = {"field.csv": to_csv(records), "table.md": "\n".join(parts)}
-    if decisions:
-        texts["decisions.csv"] = decisions_csv(records)
     for name, text in texts.items():
         write_bytes(out / name, text.encode())
     written = list(texts)
     if any(c.difference is not None for c in comparisons):
         draw_picture(out / "field.png", comparisons, title)
         written.append("field.png")
-    return "\n".join(part for part in (means, decisions, criteria) if part.strip()), written
+    return "\n".join(part for part in (means, criteria) if part.strip()), written
 
 
 def _describe(records: Sequence[CellRecord]) -> str:
@@ -120,10 +112,3 @@ def _describe(records: Sequence[CellRecord]) -> str:
     first = records[0]
     value = first.error or f"{first.method} {first.value:.3f}"
     return f"{first.situation} on {first.table}: {value}"
-
-
-def _make_folder(path: Path) -> None:
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise FileError(f"cannot make the folder {path}: {error.strerror}") from error

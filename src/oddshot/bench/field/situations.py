@@ -28,8 +28,8 @@ class Situation:
     apart from the rows to score. table_rows: where it is not 0, every row of a table cut to this size is given to fit,
     and the unlabelled ones are ranked. contamination: share of the unlabelled rows that are anomalies, None for the
     table's own share. column_kind, anomaly_kind, n_columns: of a synthetic table; column_kind is empty for real tables.
-    draw_divisor: a slow situation has this many times fewer draws. decisions: shares of flagged rows are measured
-    instead of AUCs. n_training_tasks: tasks of the fleet that the model is trained on first; 0 for the shipped model.
+    draw_divisor: a slow situation has this many times fewer draws. n_training_tasks: tasks of the fleet that the
+    model is trained on first; 0 for the shipped model.
     """
 
     group: str
@@ -44,7 +44,6 @@ class Situation:
     anomaly_kind: str = "scattered"
     n_columns: int = 0
     draw_divisor: int = 1
-    decisions: bool = False
     n_training_tasks: int = 0
 
     @property
@@ -110,10 +109,10 @@ def _label_pairs(text: str) -> list[tuple[str, int, int]]:
     return [(pair, *map(int, pair.split("+"))) for pair in text.split()]  # type: ignore[misc]
 
 
-def _with_and_without(group: str, pairs: str, decisions: bool = False) -> list[Situation]:
+def _with_and_without(group: str, pairs: str) -> list[Situation]:
     """Rows to score apart from those given to fit, without and with unlabelled rows."""
     return [
-        Situation(group, f"{n} unlabelled" if n else "", pair, normal, anomaly, n, decisions=decisions)
+        Situation(group, f"{n} unlabelled" if n else "", pair, normal, anomaly, n)
         for n in (0, N_UNLABELLED)
         for pair, normal, anomaly in _label_pairs(pairs)
     ]
@@ -158,7 +157,6 @@ SITUATIONS = (
     *_with_and_without("growth", "10+2 20+4 40+8 80+16 200+40"),  # 5+0 and 5+1 are those of `apart`
     *_contamination(),
     *_widths(),
-    *_with_and_without("decisions", "2+0 3+0 5+0 5+1 20+4", decisions=True),
 )
 GROUPS = tuple(dict.fromkeys(situation.group for situation in SITUATIONS))
 

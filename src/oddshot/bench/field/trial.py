@@ -1,16 +1,13 @@
 """Running the field trial: what the store lacks is computed in worker processes and stored cell by cell."""
 
-import functools
-import os
-import time
-from collections.abc import Callable, Iterator, Sequence
-from threading import Thread
+from collections.abc import Callable, Sequence
 
 from oddshot.bench.field.cells import CellJob, run_cell
 from oddshot.bench.field.keys import TrialSettings
 from oddshot.bench.field.situations import Situation
 from oddshot.bench.field.store import CellKey, CellRecord, FieldStore
 from oddshot.bench.field.tables import FieldTable
+from oddshot.bench.field.workers import run_in_workers
 
 
 def missing_jobs(
@@ -38,41 +35,6 @@ def run_trial(
     store: FieldStore, jobs: Sequence[CellJob], workers: int, on_finish: Callable[[list[CellRecord]], None]
 ) -> None:
     """Run jobs in worker processes, and store each result as soon as it is there."""
-    for records in _run_jobs(jobs, workers):
+    for records in run_in_workers(run_cell, jobs, workers):
         store.add(records)
         on_finish(records)
-
-
-def _run_jobs(jobs: Sequence[CellJob], workers: int) -> Iterator[list[CellRecord]]:
-    """Yield the records of every job as it finishes."""
-    if workers == 1:
-        _prepare_worker(0)
-        yield from map(run_cell, jobs)
-        return
-    from joblib import Parallel, delayed, parallel_config
-
-    # Without memory maps, whose files would be left behind by a process that is killed.
-    with parallel_config(backend="loky", n_jobs=workers, inner_max_num_threads=1, max_nbytes=None):
-        parallel = Parallel(return_as="generator_unordered", pre_dispatch="2*n_jobs")
-        yield from parallel(delayed(_run_in_worker)(job, os.getpid()) for job in jobs)
-
-
-def _run_in_worker(job: CellJob, parent: int) -> list[CellRecord]:
-    _prepare_worker(parent)
-    return run_cell(job)
-
-
-@functools.cache
-def _prepare_worker(parent: int) -> None:
-    """One torch thread; where there is a parent process, end with it."""
-    import torch
-
-    torch.set_num_threads(1)
-    if parent:
-        Thread(target=_exit_with_parent, args=(parent,), daemon=True).start()
-
-
-def _exit_with_parent(parent: int) -> None:
-    while os.getppid() == parent:
-        time.sleep(0.5)
-    os._exit(1)
