@@ -57,7 +57,7 @@ examples: $(DEVELOPED)  ## run the examples and make docs/examples.md, its pictu
 newest:  ## the tests with the newest versions of all packages but torch, in an environment of their own
 	$(PYTHON) -m venv .venv-newest
 	grep '^torch==' constraints.txt > .venv-newest/torch.txt
-	.venv-newest/bin/pip install --quiet --upgrade --upgrade-strategy eager -c .venv-newest/torch.txt -e '.[dev]'
+	.venv-newest/bin/pip install --upgrade --upgrade-strategy eager -c .venv-newest/torch.txt -e '.[dev]'
 	.venv-newest/bin/python -m pytest -n auto --dist loadfile
 
 dist: $(DEVELOPED)  ## the wheel and the sdist, checked and installed into a new environment; some minutes
@@ -68,15 +68,15 @@ clean:  ## delete the virtual environment
 
 $(USED): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet -c constraints.txt -e .
+	$(BIN)/pip install -c constraints.txt -e .
 	touch $@
 
 $(SERVED): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet -c constraints.txt -e '.[app]'
+	$(BIN)/pip install -c constraints.txt -e '.[app]'
 	touch $(USED) $@
 
 $(DEVELOPED): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet -c constraints.txt -e '.[dev]'
+	$(BIN)/pip install -c constraints.txt -e '.[dev]'
 	touch $(USED) $(SERVED) $@

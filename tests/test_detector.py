@@ -1,3 +1,4 @@
+import copy
 import pickle
 import warnings
 from collections import OrderedDict
@@ -11,15 +12,17 @@ import pyarrow as pa
 import pytest
 import torch
 from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.exceptions import DataConversionWarning, NotFittedError
-from sklearn.metrics import roc_auc_score
-from sklearn.model_selection import StratifiedKFold, cross_val_score
+from sklearn.metrics import average_precision_score, make_scorer, roc_auc_score
+from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
-from oddshot import FewShotDetector, FileError, InputError, load_universal, meta_train
+from oddshot import FewShotDetector, FileError, InputError, Task, load_detector, load_universal, meta_train
 from oddshot.adapted.task import MAX_UNLABELLED, sample_unlabelled
+from oddshot.decisions.evidence import gather_evidence
 from oddshot.detector import MAX_BLOCK_ROWS
 from oddshot.methods.contract import LabelledRows
 from oddshot.storage.model_file import to_bytes
@@ -32,7 +35,6 @@ EXPECTED_FAILURES = {
 ROUNDING = {"check_methods_subset_invariance": "scores are of float32 networks: alike within 1e-4, not within 1e-7"}
 FAILURES_WITH_MODEL = EXPECTED_FAILURES | {
     "check_estimators_overwrite_params": "joblib's hash of a torch module is not that of its copy",
-    "check_classifiers_train": "a model knows its own tasks, not scikit-learn's",
     "check_classifier_data_not_an_array": "a table's columns are matched by name, and the model's are x0 and x1",
 }
 WIDTHS = {  # of scikit-learn's data, where it is not 3
@@ -102,13 +104,22 @@ def named(X):
 
 
 def adapted_scores(fitted, X, y, rows):
-    """Scores of the method itself, adapted to the encoded rows: not compiled, and all rows at once."""
-    method = (fitted.model or load_universal()).method
+    """Scores of the method itself, adapted to the encoded rows: not compiled, and all rows at once.
+
+    Those that have a scale of their own are 0 for a median normal row and 1 at the default threshold.
+    """
+    model = fitted.model or load_universal()
+    method = model.method
     given, query = (torch.from_numpy(fitted.encoding_.transform(part))[None, None] for part in (X, rows))
     normal, anomaly, unlabelled = (given[:, :, np.asarray(y) == label] for label in (0, 1, -1))
     with torch.no_grad():
-        score = method.adapt(LabelledRows(normal, anomaly), unlabelled if unlabelled.shape[2] else None)
-        return score(query)[0, 0].numpy()
+        support, others = LabelledRows(normal, anomaly), unlabelled if unlabelled.shape[2] else None
+        score = method.adapt(support, others)
+        scores = score(query)[0, 0].numpy()
+    if not score.is_standardised:
+        return scores
+    decision = model.calibration.decide(gather_evidence(score, support, others))
+    return (scores - decision.threshold(0.5)) / (decision.threshold(0.05) - decision.threshold(0.5))
 
 
 def detector(model=None):
@@ -175,8 +186,8 @@ def test_wrong_widths():
 def test_numbers_beyond_the_limit_are_found(make, value):
     X = numbers(9)
     X[6, 1] = value
-    with pytest.raises(InputError, match=r"X: row 7, column 'x1': .* is too large; expected a number within ±1e18"):
-        FewShotDetector(small_model()).fit(make(numbers(9)), labels()).score_samples(make(X))
+    with pytest.raises(InputError, match=r"X: row 7, column 'x1': .* is too large"):
+        FewShotDetector(small_model()).fit(make(numbers(9)), labels()).score_samples(make(X[:10]))
     for model in (None, small_model()):
         with pytest.raises(InputError, match=r"row \d, column 'x1': .* is too large"):
             FewShotDetector(model).fit(make(X), labels())
@@ -198,7 +209,8 @@ def test_infinite_cells_of_a_frame_are_missing_with_a_warning(value):
 @pytest.mark.parametrize("method", [None, "wonn", "woanomaly", "eigen"])
 def test_the_largest_numbers_are_anomalies_with_finite_scores(method):
     X = np.array([[1e18, -1e18, 0.0], [1e-300, 5e17, -1.0]])
-    fitted = FewShotDetector(method and small_model(method)).fit(numbers(9), labels())
+    # Of more labelled anomalies, all of them off in the first column, a forest learns that no other column matters.
+    fitted = FewShotDetector(method and small_model(method)).fit(numbers(9)[:10], labels(10))
     assert np.isfinite(fitted.score_samples(X)).all()
     assert fitted.predict(X).tolist() == [1, 1]
 
@@ -206,8 +218,13 @@ def test_the_largest_numbers_are_anomalies_with_finite_scores(method):
 def test_text_in_a_column_of_numbers():
     X = mixed(8).astype({"speed": object})
     X.loc[4, "speed"] = "fast"
-    with pytest.raises(InputError, match=r"X: row 5, column 'speed': 'fast' is not a number"):
-        detector().predict(X)
+    with pytest.raises(InputError, match=r"X: row 5, column 'speed': 'fast' is not a number; 1 of 10 cells"):
+        detector().predict(X[:10])
+    many = pd.concat([X, *[mixed(k) for k in range(5)]])
+    gaps = many.assign(speed=pd.to_numeric(many["speed"], errors="coerce"))
+    with pytest.warns(UserWarning, match=r"^row 5, column 'speed': 'fast' is not a number and taken as missing$"):
+        scores = detector().decision_function(many)
+    np.testing.assert_allclose(scores, detector().decision_function(gaps))
 
 
 @pytest.mark.parametrize("model", [None, small_model()], ids=["without model", "with model"])
@@ -308,7 +325,10 @@ def test_labels_of_other_types_and_pairs_of_numbers(kind):
 @pytest.mark.parametrize(
     ("y", "message"),
     [
-        (["ok", "fault", "ok"], "labels are text; name the value of anomalies with anomaly_value, or give 1 = anomaly"),
+        (
+            ["ok", "fault", "ok"],
+            "labels are text; name the values of anomalies with anomaly_value, or those of normal",
+        ),
         ([0, 1, 2], "Only binary classification"),
         ([5, 5, 5], "only one class, label"),
         ([0.5, 1.0, 0.0], "Unknown label type"),
@@ -358,6 +378,25 @@ def test_labels_of_text_with_an_anomaly_value():
         FewShotDetector(anomaly_value="Bad").fit(X, ["ok", "bad", None, "ok"])
 
 
+def test_several_values_of_anomalies_or_of_normal_rows():
+    X = numbers(0)[:6]
+    expected = FewShotDetector().fit(X, [0, 1, -1, 0, 1, 0])
+    y = ["ok", "bearing", None, "ok", "leak", "ok"]
+    for named in ({"anomaly_value": ["bearing", "leak"]}, {"normal_value": "ok"}, {"normal_value": ("ok", "idle")}):
+        fitted = clone(FewShotDetector(**named)).fit(X, y)
+        np.testing.assert_array_equal(fitted.score_samples(X), expected.score_samples(X))
+        assert fitted.classes_.tolist() == [0, 1]
+    (lacking,) = {tuple(FewShotDetector(**named).fit(X, ["ok", "leak", None, "ok", "leak", "ok"]).classes_)}
+    assert lacking == ("leak", "ok")
+    frame = pd.DataFrame({"x": X[:, 0], "state": y})
+    assert Task.from_frame("m1", frame, "state", normal_value="ok").y.tolist() == [0, 1, -1, 0, 1, 0]
+    with pytest.warns(UserWarning, match="y: no label is 'broken'; values seen: 'ok'"):
+        alone = FewShotDetector(anomaly_value="broken").fit(X, ["ok"] * 6)
+    assert alone.classes_.tolist() == ["broken", "ok"]
+    with pytest.raises(ValueError, match="anomaly_value and normal_value exclude each other"):
+        FewShotDetector(anomaly_value="leak", normal_value="ok").fit(X, y)
+
+
 def test_text_of_0_and_1_is_taken_as_in_files():
     X = numbers(0)[:4]
     expected = FewShotDetector().fit(X, [0, 1, -1, 0])
@@ -374,6 +413,106 @@ def test_minus_one_is_the_anomaly_where_one_says_so():
     np.testing.assert_array_equal(as_outliers.predict(X), 1 - 2 * expected.predict(X))
     as_signs = FewShotDetector(anomaly_value=1).fit(X, 2 * y - 1)
     np.testing.assert_array_equal(as_signs.predict(X), 2 * expected.predict(X) - 1)
+
+
+LABELS_OF_OTHERS = {  # the labels of normal rows and of anomalies, and the value of anomalies where it must be named
+    "text": ("ok", "broken", "broken"),
+    "text, sorted": ("good", "poor", "poor"),
+    "booleans": (False, True, None),
+    "booleans, False is the anomaly": (True, False, False),
+    "1 and -1 as of outlier detectors": (1, -1, -1),
+    "-1 and 1": (-1, 1, 1),
+    "0 and 1": (0, 1, None),
+    "1 and 0": (1, 0, 0),
+}
+
+
+def labelled_as(normal, anomaly):
+    """Sixty rows of which every fifth is an anomaly that is hard to find, and their labels."""
+    X, is_anomaly = np.random.default_rng(3).normal(size=(60, 3)), np.arange(60) % 5 == 0
+    X[is_anomaly, 0] += 2.5
+    return X, is_anomaly, np.where(is_anomaly, anomaly, normal)
+
+
+@pytest.mark.parametrize(("normal", "anomaly", "value"), LABELS_OF_OTHERS.values(), ids=LABELS_OF_OTHERS)
+def test_scores_grow_with_anomaly_and_the_rest_follows_the_sorted_classes(normal, anomaly, value):
+    X, is_anomaly, y = labelled_as(normal, anomaly)
+    expected, fitted = FewShotDetector().fit(X, is_anomaly), FewShotDetector(anomaly_value=value).fit(X, y)
+    assert fitted.classes_.tolist() == sorted([normal, anomaly])
+    column, sign = fitted.classes_.tolist().index(anomaly), 1 if anomaly > normal else -1
+    np.testing.assert_array_equal(fitted.score_samples(X), expected.score_samples(X))
+    np.testing.assert_array_equal(fitted.decision_scores_, expected.decision_scores_)
+    np.testing.assert_array_equal(fitted.decision_function(X), sign * expected.decision_function(X))
+    np.testing.assert_array_equal(fitted.predict_proba(X)[:, column], expected.predict_proba(X)[:, 1])
+    np.testing.assert_array_equal(fitted.predict(X) == anomaly, expected.predict(X) == 1)
+    np.testing.assert_array_equal(fitted.predict(X), fitted.classes_[(fitted.decision_function(X) > 0) * 1])
+
+
+@pytest.mark.parametrize(("normal", "anomaly", "value"), LABELS_OF_OTHERS.values(), ids=LABELS_OF_OTHERS)
+def test_tools_of_scikit_learn_give_the_same_figures_whatever_the_labels_are_called(normal, anomaly, value):
+    X, is_anomaly, y = labelled_as(normal, anomaly)
+    plain, named = FewShotDetector(), FewShotDetector(anomaly_value=value)
+    precision = make_scorer(
+        average_precision_score, pos_label=anomaly, response_method=("decision_function", "predict_proba")
+    )
+    for scoring, of_named in (
+        ("roc_auc", "roc_auc"),
+        ("neg_log_loss", "neg_log_loss"),
+        ("accuracy", "accuracy"),
+        ("average_precision", precision),
+    ):
+        expected = cross_val_score(plain, X, is_anomaly, scoring=scoring, cv=3)
+        np.testing.assert_allclose(cross_val_score(named, X, y, scoring=of_named, cv=3), expected, err_msg=scoring)
+    assert cross_val_score(named, X, y, scoring="roc_auc", cv=3).min() > 0.6
+    grid = {"false_positive_rate": [0.02, 0.2]}
+    searches = [
+        GridSearchCV(one, grid, scoring="balanced_accuracy", cv=3).fit(X, labels)
+        for one, labels in ((plain, is_anomaly), (named, y))
+    ]
+    figures = [search.cv_results_["mean_test_score"] for search in searches]
+    np.testing.assert_allclose(*figures)
+    assert len(set(figures[0])) == 2  # the rate matters
+    calibrated = [
+        CalibratedClassifierCV(one, cv=3).fit(X, labels).predict_proba(X)
+        for one, labels in ((plain, is_anomaly), (named, y))
+    ]
+    np.testing.assert_allclose(calibrated[1][:, sorted([normal, anomaly]).index(anomaly)], calibrated[0][:, 1])
+
+
+def test_a_saved_detector_keeps_the_order_of_its_classes(tmp_path):
+    X, _, y = labelled_as("ok", "broken")
+    fitted = FewShotDetector(anomaly_value="broken").fit(X, y)
+    fitted.save(tmp_path / "detector.safetensors")
+    loaded = load_detector(tmp_path / "detector.safetensors")
+    assert loaded.classes_.tolist() == ["broken", "ok"]
+    np.testing.assert_array_equal(loaded.decision_function(X), fitted.decision_function(X))
+    np.testing.assert_array_equal(loaded.predict(X), fitted.predict(X))
+
+
+@pytest.mark.parametrize(
+    ("X", "y"),
+    [
+        (numbers(7), ["ok", "fault"] * 20),
+        (numbers(7, width=4), np.ones(40)),
+        (named(numbers(7, width=3)), labels(39)),
+        (pd.DataFrame({"a": [], "b": []}), []),
+        (np.full((40, 3), np.inf), labels()),
+    ],
+    ids=["labels", "no normal row", "lengths", "no rows", "infinite"],
+)
+def test_a_fit_that_fails_leaves_the_detector_as_it_was(X, y):
+    fitted = FewShotDetector(false_positive_rate=0.1).fit(numbers(9), labels())
+    before, state = fitted.score_samples(numbers(8)), set(vars(fitted))
+    with pytest.raises(InputError):
+        fitted.fit(X, y)
+    assert set(vars(fitted)) == state
+    np.testing.assert_array_equal(fitted.score_samples(numbers(8)), before)
+    assert (fitted.n_features_in_, fitted.classes_.tolist(), len(fitted.decision_scores_)) == (3, [0, 1], 40)
+    unfitted = FewShotDetector()
+    with pytest.raises(InputError):
+        unfitted.fit(X, y)
+    with pytest.raises(NotFittedError):
+        unfitted.score_samples(numbers(8))
 
 
 def messages(call):
@@ -394,10 +533,10 @@ def test_more_anomalies_than_normal_rows_are_doubted():
 
 
 def test_unlabelled_rows_are_asked_for_where_a_cautious_threshold_finds_nothing():
-    """Ten columns, two of which the anomalies differ in by four deviations; three labelled normal rows."""
+    """Ten columns, two of which the anomalies differ in by five deviations; three labelled normal rows."""
     rng = np.random.default_rng(2)
     X, y = rng.normal(size=(400, 10)), np.arange(400) < 60
-    X[y, :2] += 4
+    X[y, :2] += 5
     known, others = np.arange(60, 63), np.r_[:15, 100:235]  # a tenth of the others are anomalies
     cautious = FewShotDetector().fit(X[known], [0, 0, 0])
     assert cautious.predict(X).sum() == 0
@@ -445,7 +584,7 @@ def test_scores_and_threshold_are_those_of_the_equations():
     w /= np.linalg.norm(w)
     scores = [references.anomaly_score(w, z) for z in embed(rows)]
     fitted = FewShotDetector(model).fit(X[:10], y[:10])
-    np.testing.assert_allclose(fitted.score_samples(X), scores, rtol=1e-3, atol=1e-7)
+    np.testing.assert_allclose(fitted.score_samples(X[10:]), scores[10:], rtol=1e-3, atol=1e-7)
     low, high = (np.mean([references.anomaly_score(w, z) for z in embed(part)]) for part in (normal, anomaly))
     assert fitted.threshold_ == pytest.approx(low + model.threshold * (high - low), rel=1e-3)
 
@@ -482,6 +621,17 @@ def test_clones_and_pickles_score_alike(method):
         copied.predict(numbers(8))
     np.testing.assert_array_equal(copied.fit(numbers(9), labels()).score_samples(numbers(8)), expected)
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(fitted)).score_samples(numbers(8)), expected)  # noqa: S301
+
+
+@pytest.mark.parametrize("method", [None, "eigen", "relative", "wonn"])
+@pytest.mark.parametrize("n_rows", [3, 5000])
+def test_copies_of_a_detector_that_has_scored_score_alike(method, n_rows):
+    fitted = FewShotDetector(method and small_model(method)).fit(numbers(9), labels())
+    rows = np.random.default_rng(0).normal(size=(n_rows, 3))
+    expected = fitted.score_samples(rows)
+    fitted.explain(rows[:3])
+    np.testing.assert_array_equal(copy.deepcopy(fitted).score_samples(rows), expected)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(fitted)).score_samples(rows), expected)  # noqa: S301
 
 
 def test_one_model_serves_many_detectors_and_stays_as_it_is():

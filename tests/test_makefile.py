@@ -35,6 +35,15 @@ def test_a_target_installs_only_what_it_needs():
     assert installed["help"] == installed["clean"] == []
 
 
+def test_an_installation_shows_what_pip_does():
+    installing = [
+        line for name in TARGETS for line in make("-n", "-W", "pyproject.toml", name).splitlines() if "pip" in line
+    ]
+    assert {"demo", "app", "test", "newest"} <= set(TARGETS)
+    assert len(installing) > 3
+    assert [line for line in installing if re.search(r"(^| )(-q+|--quiet|--progress-bar[ =]off)( |$)", line)] == []
+
+
 def test_the_demo_and_scoring_import_no_development_tool():
     """What the commands load is what the package alone requires."""
     code = """

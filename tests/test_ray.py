@@ -78,12 +78,12 @@ def test_scores_are_the_local_ones_although_a_worker_is_killed(cluster, files, t
     def processes():
         return {path.name.split()[0] for path in attempts.iterdir()}
 
-    def score_or_die(task, file, keep):  # in here, so that it travels to the workers by value
+    def score_or_die(task, file, options):  # in here, so that it travels to the workers by value
         (attempts / f"{os.getpid()} {time.monotonic_ns()} {os.path.basename(file)}").touch()
         deadline = time.monotonic() + 40
         while len(processes()) < N_PROCESSES and time.monotonic() < deadline:
             time.sleep(0.05)  # the first worker does not score all files before the others have started
-        result = score_file(task, file, keep)
+        result = score_file(task, file, options)
         if file.endswith("1.csv") and not died.exists():
             died.touch()
             os.kill(os.getpid(), signal.SIGKILL)

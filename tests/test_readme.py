@@ -18,6 +18,14 @@ def test_it_is_short():
     assert [block.language for block in blocks_of("README.md")] == ["bash", "python"]
 
 
+def test_it_leads_with_the_demo_and_the_tests_and_the_app_comes_next():
+    block = blocks_of("README.md")[0]
+    assert re.findall(r"^make (\w+)", block.text, re.MULTILINE) == ["demo", "test"]
+    following = README.split("```", 2)[2].split("##")[0]
+    assert "`make app`" in following
+    assert "make app" not in README.split("```", 2)[0]
+
+
 def test_commands_and_options_in_the_text_exist():
     known = options_of("oddshot", typer.main.get_command(cli.app))
     for text in re.findall(r"`(oddshot [^`\n]+)`", PROSE):

@@ -82,8 +82,8 @@ TARGETS = {  # what is given as y
     "three numbers": (np.arange(40) % 3, "Only binary classification .* y has 0, 1, 2; labels are 1 = anomaly"),
     "1 and -1": (np.where(Y, -1, 1), "y has 1 and -1 but no 0.*IsolationForest, give anomaly_value=-1"),
     "text of 1 and -1": (np.where(Y, "-1", "1"), "y has 1 and -1 but no 0"),
-    "two texts": (np.where(Y, "bad", "ok"), r"name the value of anomalies with anomaly_value.* \(y has 'bad', 'ok'\)"),
-    "dates": (np.array(["2020-01-01"] * 40, "M8[D]"), "name the value of anomalies with anomaly_value"),
+    "two texts": (np.where(Y, "bad", "ok"), r"name the values of anomalies with anomaly_value.* \(y has 'bad', 'ok'\)"),
+    "dates": (np.array(["2020-01-01"] * 40, "M8[D]"), "name the values of anomalies with anomaly_value"),
 }
 CALLS = {
     "neighbours": (lambda: FITTED.explain(X, 2.5), "neighbours is 2.5; it must be a whole number, at least 0"),

@@ -1,7 +1,8 @@
 """The scikit-learn face: a binary classifier that adapts to a task's few labelled rows."""
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -26,6 +27,7 @@ from oddshot.data.encoding import ColumnChoice, Encoding
 from oddshot.data.files import as_path, write_bytes
 from oddshot.data.tables.concatenation import concat_tables
 from oddshot.data.tables.conversion import as_table, take_rows
+from oddshot.data.tables.label_meaning import LabelMeaning
 from oddshot.data.tables.labels import swapped_labels_notice
 from oddshot.data.tables.rows_argument import array_error, as_unmasked
 from oddshot.data.tables.target import parse_target
@@ -59,15 +61,20 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         (the time since the row before), "text" or "ignore". By default all columns are used, except those that number
         the rows or tell the time, of which `fit` warns. Only for models without columns of their own, such as the one
         that ships.
-    anomaly_value : object, optional
-        The value of y that means anomaly, if labels are text or other numbers. Every other value then means normal.
+    anomaly_value : object or list of objects, optional
+        The value of y that means anomaly, if labels are text or other numbers, or several such values. Every other
+        value then means normal.
+    normal_value : object or list of objects, optional
+        The opposite: the value or values of y that mean normal. Every other value then means anomaly.
 
     Attributes
     ----------
     task_ : AdaptedTask
         The adapted task: encoding, score and decision on encoded rows.
     classes_ : ndarray of shape (2,)
-        The labels of normal and anomalous rows.
+        The labels of normal and anomalous rows, sorted as scikit-learn's tools expect: with text, anomalies may be the
+        first class. `decision_function` and `predict_proba` follow this order, and `score_samples` does not. Where
+        several values of y mean the same, they are 0 and 1.
     threshold_ : float
         The score above which a row is an anomaly.
     encoding_ : Encoding
@@ -97,11 +104,13 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         false_positive_rate: float | None = None,
         columns: Sequence[str] | Mapping[str, str] | ColumnChoice | Encoding | None = None,
         anomaly_value: object = None,
+        normal_value: object = None,
     ) -> None:
         self.model = model
         self.false_positive_rate = false_positive_rate
         self.columns = columns
         self.anomaly_value = anomaly_value
+        self.normal_value = normal_value
 
     def fit(self, X: Any, y: ArrayLike) -> Self:
         """Adapt to a task.
@@ -111,11 +120,11 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         X : array, pandas or polars frame, Arrow table, dict of columns; n rows
             Labelled and unlabelled rows of the task.
         y : array of shape (n,)
-            1 = anomaly, 0 = normal, -1, NaN or None = unlabelled; or booleans, or text with `anomaly_value`. If y has
-            two other numbers, the larger one means anomaly, with a warning. If -1 means anomaly, as in the predictions
-            of scikit-learn's outlier detectors, set `anomaly_value=-1`. Unlabelled rows improve the scores of methods
-            that use them, such as `relative`. At most 1,000 of them are used, drawn at random, always the same for the
-            same y.
+            1 = anomaly, 0 = normal, -1, NaN or None = unlabelled; or booleans, or text with `anomaly_value` or
+            `normal_value`. If y has two other numbers, the larger one means anomaly, with a warning. If -1 means
+            anomaly, as in the predictions of scikit-learn's outlier detectors, set `anomaly_value=-1`. Unlabelled rows
+            improve the scores of methods that use them, such as `relative`. At most 1,000 of them are used, drawn at
+            random, always the same for the same y.
 
         Returns
         -------
@@ -134,26 +143,32 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         >>> table = pd.DataFrame({"load": [1.0, 1.2, 0.9, 7.5, 1.1], "mode": ["run", "run", "idle", "run", None]})
         >>> detector = FewShotDetector(anomaly_value="broken").fit(table, ["ok", "ok", "ok", "broken", None])
         >>> detector.classes_.tolist()
-        ['ok', 'broken']
+        ['broken', 'ok']
         """
-        X = self._check(X, reset=True)
-        labels, self.classes_ = parse_target(y, self.anomaly_value)
-        if len(labels) != len(X):
-            raise InputError(f"X has {len(X)} rows and y has {len(labels)} labels")
-        rate = check_rate(self.false_positive_rate)
-        columns = self.columns if isinstance(self.columns, Encoding) else ColumnChoice.of(self.columns)
-        label_name = getattr(y, "name", None)  # of a Series
-        self._task = AdaptedTask.from_table(find_model(self.model), X, labels, rate, columns, label_name)
-        self._rate = rate
-        self._threshold: float | None = None  # of a detector file, in the place of the one for the rate
-        rows = with_rows_before(self.task_.model, X, self.task_.encoding)
-        self._labelled = take_rows(rows, self.task_.row_numbers)
-        self._unlabelled = take_rows(rows, sample_unlabelled(labels))
-        self.decision_scores_, _ = self._score(X)
-        for notice in (self.task_.notice, swapped_labels_notice(labels)):
-            if notice:
-                warnings.warn(notice, stacklevel=2)
+        with _unchanged_by_failure(self):
+            X = self._check(X, reset=True)
+            labels, values = parse_target(y, LabelMeaning.of(self.anomaly_value, self.normal_value))
+            if len(labels) != len(X):
+                raise InputError(f"X has {len(X)} rows and y has {len(labels)} labels")
+            rate = check_rate(self.false_positive_rate)
+            columns = self.columns if isinstance(self.columns, Encoding) else ColumnChoice.of(self.columns)
+            label_name = getattr(y, "name", None)  # of a Series
+            self._task = AdaptedTask.from_table(find_model(self.model), X, labels, rate, columns, label_name)
+            self._rate = rate
+            self._threshold: float | None = None  # of a detector file, in the place of the one for the rate
+            rows = with_rows_before(self.task_.model, X, self.task_.encoding)
+            self._labelled = take_rows(rows, self.task_.row_numbers)
+            self._unlabelled = take_rows(rows, sample_unlabelled(labels))
+            self.decision_scores_, _ = self._score(X, self._task.score_fitted)
+            self._name_classes(values)
+            for notice in (self.task_.notice, swapped_labels_notice(labels)):
+                if notice:
+                    warnings.warn(notice, stacklevel=2)
         return self
+
+    def _name_classes(self, values: NDArray[Any]) -> None:
+        """Set the classes, in the order that scikit-learn's tools expect. values: [2], of normal rows and anomalies."""
+        self._values, self.classes_ = values, np.sort(values)
 
     @property
     def task_(self) -> AdaptedTask:
@@ -199,22 +214,27 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         [0, 1, 2]
         """
         check_is_fitted(self)
-        scores, notices = self._score(self._check(X, reset=False))
+        scores, notices = self._score(self._check(X, reset=False), self.task_.score_encoded)
         for notice in notices:
             warnings.warn(notice, stacklevel=2)
         return scores
 
-    def _score(self, X: Any) -> tuple[NDArray[np.float64], list[str]]:
+    def _score(
+        self, X: Any, score: Callable[[NDArray[np.float32]], NDArray[np.float64]]
+    ) -> tuple[NDArray[np.float64], list[str]]:
         """Scores of an array or an Arrow table, encoded a block at a time, and what is to be said of its rows."""
         blocks = [slice(top, top + MAX_BLOCK_ROWS) for top in range(0, max(len(X), 1), MAX_BLOCK_ROWS)]
         task, scores = self.task_, []
         monitor = ScoringMonitor(task)
         for rows in blocks:
-            scores.append(task.score_encoded(monitor.encode(X[rows], "X", rows.start + 1)))
+            scores.append(score(monitor.encode(X[rows], "X", rows.start + 1)))
         return np.concatenate(scores), monitor.notices()
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Scores minus the threshold: higher = more anomalous, above 0 = predicted anomaly.
+
+        As scikit-learn's tools expect, it grows with the second of `classes_`. Where that is the class of normal rows,
+        as with the labels "broken" and "ok", the sign is the opposite: use `score_samples` to rank rows.
 
         Parameters
         ----------
@@ -237,10 +257,11 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         >>> detector.decision_function(X[:5]) > 0
         array([ True,  True,  True, False, False])
         """
-        return self.score_samples(X) - self.threshold_
+        beyond = self.score_samples(X) - self.threshold_
+        return beyond if self._anomaly_is_second() else -beyond
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """1 for anomalies, 0 for normal rows.
+        """1 for anomalies, 0 for normal rows, or their labels in the y that was given to `fit`.
 
         Parameters
         ----------
@@ -267,12 +288,12 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         notice = self.task_.nothing_found_notice(len(is_anomaly), int(is_anomaly.sum()))
         if notice:
             warnings.warn(notice, stacklevel=2)
-        labels: NDArray[Any] = self.classes_[is_anomaly.astype(int)]
+        labels: NDArray[Any] = self._values[is_anomaly.astype(int)]
         return labels
 
     @available_if(lambda self: self._has_probabilities())  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """The probability of each class, as if half of all rows were anomalies.
+        """The probability of each class, in the order of `classes_`, as if half of all rows were anomalies.
 
         If a share s of all rows are anomalies, multiply the odds of an anomaly by s / (1 − s). Probabilities were
         learned on tasks held out in training; a detector whose model has no calibration does not have this method.
@@ -301,7 +322,11 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         p = self.task_.decide(self.score_samples(X)).probabilities
         assert p is not None  # the model has a calibration
-        return np.column_stack([1 - p, p])
+        return np.column_stack([1 - p, p] if self._anomaly_is_second() else [p, 1 - p])
+
+    def _anomaly_is_second(self) -> bool:
+        """Whether the second class is that of anomalies."""
+        return bool(self.classes_[1] == self._values[1])
 
     def explain(self, X: Any, neighbours: int = 5) -> Explanation:
         """Why rows have their scores: what each column adds, and the nearest labelled rows.
@@ -344,8 +369,9 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def suggest(self, X: Any, n: int = 1) -> NDArray[np.int64]:
         """The numbers of n rows of X to label next, the most useful one first.
 
-        These are rows whose label is most uncertain, far from labelled rows and from each other. Label them and call
-        `fit` again. results/universal/DECISIONS.md compares such labels with random ones.
+        The first is the highest ranked row, and the others are highly ranked rows that differ from it and from each
+        other. Give rows that are not labelled yet, label what is named, and call `fit` again. How many anomalies are
+        found in this way is in results/universal/SUGGESTIONS.md.
 
         Parameters
         ----------
@@ -548,7 +574,7 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self._unlabelled,
             self.task_.labels,
             self.task_.row_numbers,
-            self.classes_,
+            self._values,
             self.task_.encoding if self.task_.model.encoding is None else None,
             self._threshold,
         )
@@ -615,18 +641,31 @@ def load_detector(path: str | Path) -> FewShotDetector:
     data = read_container(path)
     try:
         record = from_bytes(data)
-        detector = FewShotDetector(record.model, record.false_positive_rate, record.encoding)
+        # A model of an earlier version is read without its calibration, and then has no rates.
+        rate = None if record.model.calibration is None else record.false_positive_rate
+        detector = FewShotDetector(record.model, rate, record.encoding)
         others = np.full(len(record.unlabelled), UNLABELLED, np.int8)
         parts = [record.labelled, record.unlabelled]
         X = concat_tables(parts) if isinstance(record.labelled, pa.Table) else np.concatenate(parts)
         detector.fit(X, np.append(record.labels, others))
     except OddshotError as error:
         raise type(error)(f"{path}: {error}") from None
-    detector.classes_ = record.classes
+    detector._name_classes(record.classes)
     task, detector._threshold = detector.task_, record.threshold
     threshold = task.threshold if record.threshold is None else record.threshold
     detector._task = replace(task, row_numbers=record.row_numbers, threshold=threshold)
     return detector
+
+
+@contextmanager
+def _unchanged_by_failure(detector: FewShotDetector) -> Iterator[None]:
+    """Leave a detector as it was if the work inside fails: it goes on scoring the task that it was fitted to before."""
+    before = dict(vars(detector))
+    try:
+        yield
+    except BaseException:
+        detector.__dict__ = before
+        raise
 
 
 def _as_one_row(row: Any) -> Any:

@@ -41,6 +41,11 @@ class InputError(OddshotError, ValueError):
     oddshot.errors.InputError: task 'press 1': label 2; labels are 1 (anomaly), 0 (normal), -1 (unlabelled)
     """
 
+    def __init__(self, message: str = "", argument: str | None = None) -> None:
+        """argument: the one that is wrong, with whose name the message begins; the command line has options instead."""
+        super().__init__(message)
+        self.argument = argument
+
 
 class FileError(OddshotError):
     """A path cannot be read or written: it does not exist, access is denied, or it is a folder.
@@ -121,9 +126,9 @@ def as_list(name: str, value: object, expected: str) -> list[Any]:
 def require_whole_number(name: str, value: object, least: int) -> None:
     """Refuse an argument that is no whole number, or a smaller one than the least."""
     if isinstance(value, bool) or not isinstance(value, Integral):
-        raise InputError(f"{name} is {one_line(value)}; it must be a whole number, at least {least}")
+        raise InputError(f"{name} is {one_line(value)}; it must be a whole number, at least {least}", name)
     if int(value) < least:
-        raise InputError(f"{name} is {value}; it must be at least {least}")
+        raise InputError(f"{name} is {value}; it must be at least {least}", name)
 
 
 def one_line(value: object) -> str:

@@ -53,7 +53,7 @@ def test_cells_taken_as_missing_are_counted_over_blocks() -> None:
     monitor.encode(pd.DataFrame({"a": [0.0, np.inf, -np.inf], "b": [0.0, 0.0, 0.0]}), "X")
     monitor.encode(pd.DataFrame({"a": [0.0, -np.inf], "b": [np.inf, 0.0]}), "X", 4)
     assert monitor.notices() == [
-        "row 2, column 'a': inf is infinite and taken as missing (and 2 more)",
+        "row 2, column 'a': inf is infinite and taken as missing (also row 3: -inf, row 5: -inf)",
         "row 4, column 'b': inf is infinite and taken as missing",
     ]
 
@@ -68,7 +68,7 @@ def test_gaps_in_columns_that_had_none_are_counted_over_blocks() -> None:
     monitor.encode(block, "X", 30)
     monitor.encode(block, "X", 33)
     assert monitor.notices() == [
-        "row 32, column 'a': inf is infinite and taken as missing (and 1 more)",
+        "row 32, column 'a': inf is infinite and taken as missing (also row 35: inf)",
         "columns 'd' (4 of 35 rows), 'a' (2 of 35 rows) have gaps in the rows to score, but none in the rows that were "
         "learned from; a gap is scored as an average value",
     ]

@@ -1,15 +1,26 @@
+import warnings
+
 import numpy as np
 import pytest
 import torch
 
 from oddshot import FewShotDetector
 from oddshot.adapted import seen_rows
-from oddshot.adapted.seen_rows import SeenRows, hash_rows
+from oddshot.adapted.copies import Copies
+from oddshot.adapted.seen_rows import SeenRows, hash_rows, is_ambiguous
+from oddshot.data.task import ANOMALY, NORMAL, UNLABELLED
 from tests.fleets import labels, numbers, small_model
 
 
 def rows_of(seed, n, width=3):
     return np.random.default_rng(seed).normal(size=(n, width)).astype(np.float32)
+
+
+NO_BOUNDS = (-np.inf, np.inf)
+
+
+def unlabelled(n):
+    return np.full(n, UNLABELLED, np.int8)
 
 
 @pytest.mark.parametrize("block", [1, 7, 1 << 16])
@@ -18,36 +29,68 @@ def test_only_seen_rows_get_their_own_scores(block, monkeypatch):
     seen, new = rows_of(0, 20), rows_of(1, 15)
     rows = np.concatenate([new, seen[[3, 3, 19, 0]]])
     scores = np.arange(len(rows), dtype=np.float64)
-    SeenRows.of(seen, -np.arange(1.0, 21), 8).replace_scores(rows, scores)
+    found = SeenRows.of(seen, -np.arange(1.0, 21), unlabelled(20), NO_BOUNDS)
+    found.restrict(rows, scores)
     np.testing.assert_array_equal(scores, [*range(15), -4, -4, -20, -1])
+    np.testing.assert_array_equal(found.leave_one_out(rows), [*[np.nan] * 15, -4, -4, -20, -1])
 
 
 def test_no_seen_rows_change_nothing():
-    scores = np.ones(4)
-    SeenRows.of(np.empty((0, 3), np.float32), np.empty(0), 0).replace_scores(rows_of(1, 4), scores)
+    scores, nothing = np.ones(4), SeenRows.of(np.empty((0, 3), np.float32), np.empty(0), unlabelled(0), NO_BOUNDS)
+    nothing.restrict(rows_of(1, 4), scores)
     np.testing.assert_array_equal(scores, np.ones(4))
+    assert np.isnan(nothing.leave_one_out(rows_of(1, 4))).all()
 
 
-def test_a_row_that_equals_a_labelled_one_is_that_row_only_where_equal_rows_are_rare():
-    labelled, unlabelled = rows_of(0, 4), rows_of(1, 40)
-    for n_twins, expected in ((0, [1, 2, 20]), (1, [1, 2, 20]), (3, [0, 0, 20])):
-        seen = np.concatenate([labelled, unlabelled])
-        seen[-n_twins - 1 : -1] = seen[-1]  # twins of each other
-        scores = np.zeros(3)
-        SeenRows.of(seen, np.arange(1.0, 45), 40).replace_scores(seen[[0, 1, 19]], scores)
-        np.testing.assert_array_equal(scores, expected)
+def test_rows_that_equal_a_labelled_one_are_decided_on_as_labelled():
+    rows, labels = rows_of(0, 3), np.array([NORMAL, ANOMALY, UNLABELLED], np.int8)
+    found = SeenRows.of(rows, np.array([7.0, 8.0, 9.0]), labels, (1.0, 5.0))
+    for scores, expected in (([0.5, 2.0, 0.0], [0.5, 5.0, 9.0]), ([3.0, 6.0, 20.0], [1.0, 6.0, 9.0])):
+        scores = np.array(scores)
+        found.restrict(rows, scores)
+        np.testing.assert_allclose(scores, expected)
+        assert scores[1] > 5.0
+    np.testing.assert_array_equal(found.leave_one_out(rows), [7, 8, 9])
+
+
+def test_contradicting_labels_leave_the_score():
+    rows = np.concatenate([rows_of(0, 2), rows_of(0, 1)])
+    found = SeenRows.of(rows, np.zeros(3), np.array([NORMAL, ANOMALY, ANOMALY], np.int8), (1.0, 5.0))
+    scores = np.array([3.0, 3.0])
+    found.restrict(rows[:2], scores)
+    np.testing.assert_allclose(scores, [3.0, 5.0])
+
+
+def test_labels_say_nothing_of_equal_rows_where_these_are_to_be_expected():
+    rows = np.random.default_rng(0).integers(0, 2, (40, 2)).astype(np.float32)
+    labels = np.where(rows.all(1), ANOMALY, NORMAL)
+    assert is_ambiguous(rows, labels).all()
+    scores = np.full(40, 3.0)
+    SeenRows.of(rows, np.zeros(40), labels, (1.0, 5.0)).restrict(rows, scores)
+    assert (scores == 3).all()
 
 
 def test_of_a_labelled_and_an_equal_unlabelled_row_the_unlabelled_one_counts():
     seen, scores = np.concatenate([rows_of(0, 3), rows_of(1, 97), rows_of(0, 1)]), np.zeros(1)
-    SeenRows.of(seen, np.arange(101.0), 98).replace_scores(seen[:1], scores)
+    labels = np.repeat(np.array([NORMAL, UNLABELLED], np.int8), [3, 98])
+    SeenRows.of(seen, np.arange(101.0), labels, NO_BOUNDS).restrict(seen[:1], scores)
     assert scores == [100]
+
+
+def test_copies_that_were_not_used_have_what_their_originals_have():
+    rows, labels = rows_of(0, 3), np.array([NORMAL, ANOMALY, UNLABELLED], np.int8)
+    copies = Copies(rows + np.float32(1e-6), rows)
+    found = SeenRows.of(rows, np.array([7.0, 8.0, 9.0]), labels, (1.0, 5.0), copies)
+    scores = np.full(6, 3.0)
+    found.restrict(np.concatenate([rows, copies.rows]), scores)
+    np.testing.assert_allclose(scores, [1, 5, 9] * 2)
+    np.testing.assert_array_equal(found.leave_one_out(copies.rows), [7, 8, 9])
 
 
 def test_rows_of_one_hash_are_told_apart(monkeypatch):
     monkeypatch.setattr(seen_rows, "hash_rows", lambda rows: np.zeros(len(rows), np.uint64))
     seen, scores = rows_of(0, 1), np.zeros(2)
-    SeenRows.of(seen, np.array([5.0]), 0).replace_scores(np.concatenate([rows_of(1, 1), seen]), scores)
+    SeenRows.of(seen, np.array([5.0]), unlabelled(1), NO_BOUNDS).restrict(np.concatenate([rows_of(1, 1), seen]), scores)
     np.testing.assert_array_equal(scores, [0, 5])
 
 
@@ -62,11 +105,10 @@ def test_hashes_depend_on_every_column_and_on_no_sign_of_zero():
 
 
 @pytest.mark.parametrize("method", ["ships", "relative", "eigen"])
-def test_fit_leaves_the_scores_of_its_own_rows_which_score_samples_gives_again(method):
+def test_fit_leaves_the_scores_of_its_own_rows_each_hidden_from_itself(method):
     X, y = numbers(3, 30), labels(30)
     y[12:] = -1
     detector = FewShotDetector(None if method == "ships" else small_model(method)).fit(X, y)
-    np.testing.assert_allclose(detector.decision_scores_, detector.score_samples(X), rtol=1e-9)
     task = detector.task_
     as_new = task.score_as_new(task.encode(X, "X"))
     with torch.no_grad():
@@ -77,6 +119,29 @@ def test_fit_leaves_the_scores_of_its_own_rows_which_score_samples_gives_again(m
     assert not np.isclose(detector.decision_scores_, as_new, rtol=1e-3).any()
     order = [*np.flatnonzero(y == 1), *np.flatnonzero(y == 0), *np.flatnonzero(y == -1)]
     np.testing.assert_allclose(detector.decision_scores_[order], hidden.scores[0, 0], rtol=1e-9)
+    np.testing.assert_allclose(detector.score_samples(X[12:]), detector.decision_scores_[12:], rtol=1e-9)
+
+
+@pytest.mark.parametrize("method", ["ships", "relative", "eigen"])
+@pytest.mark.parametrize("rate", [0.001, 0.05, 0.5])
+def test_what_is_labelled_stays_labelled(method, rate):
+    X, y = numbers(3, 30), labels(30)
+    y[12:] = -1
+    detector = FewShotDetector(None if method == "ships" else small_model(method), false_positive_rate=rate)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # so few rows cannot show a rate of one in a thousand
+        predicted = detector.fit(X, y).predict(X)
+    np.testing.assert_array_equal(predicted[:12], y[:12])
+
+
+def test_the_score_decides_on_a_row_that_is_labelled_both_ways():
+    X, y = numbers(3, 30), labels(30)
+    y[12:] = -1
+    both = np.flatnonzero(y == 1)[:1]
+    with pytest.warns(UserWarning, match="labelled both normal and anomalous"):
+        detector = FewShotDetector().fit(np.concatenate([X, X[both]]), np.append(y, 0))
+    task = detector.task_
+    np.testing.assert_allclose(detector.score_samples(X[both]), task.score_as_new(task.encode(X[both], "X")))
 
 
 def test_seen_and_unseen_rows_are_ranked_together():

@@ -71,7 +71,7 @@ def test_scores_and_thresholds_are_those_of_the_method(method):
 def test_without_calibration_the_threshold_is_a_fraction_of_the_span():
     model, X = replace(bare(), threshold=0.25), numbers(9, 12)
     task = AdaptedTask.from_table(model, X, Y)
-    scores = task.score_encoded(task.support)
+    scores = task.score_as_new(task.support)
     low, high = scores[task.labels == 0].mean(), scores[task.labels == 1].mean()
     assert task.threshold == pytest.approx(low + 0.25 * (high - low), rel=1e-4)
     assert isinstance(task.decision, FixedThreshold)
@@ -159,7 +159,7 @@ def test_an_explanation_is_made_of_contributions_and_nearest_rows():
     nearest_normal = np.where(task.labels == 0, distance, np.inf).argmin(1)
     np.testing.assert_array_equal(found.baseline, 1 + nearest_normal)
     start = task.support[nearest_normal]
-    np.testing.assert_allclose(found.baseline_score, task.score_encoded(start), rtol=1e-3, atol=1e-6)
+    np.testing.assert_allclose(found.baseline_score, task.score_fitted(start), rtol=1e-3, atol=1e-6)
     np.testing.assert_allclose(found.score, task.score_encoded(rows), rtol=1e-3, atol=1e-6)
     assert found.attributes == MIXED
     groups, first = [], 0
@@ -167,7 +167,7 @@ def test_an_explanation_is_made_of_contributions_and_nearest_rows():
         groups.append(slice(first, first + len(encoder.attribute_names)))
         first = groups[-1].stop
     assert first == rows.shape[1] > len(groups)
-    expected, _, _ = column_contributions(task.score_encoded, rows, start, groups, column_orders(len(groups)))
+    expected, _, _ = column_contributions(task.score_fitted, rows, start, groups, column_orders(len(groups)))
     np.testing.assert_allclose(found.contributions, expected, rtol=1e-3, atol=1e-5)
     assert task.explain(rows, 2).neighbours.shape == (6, 2)
     assert task.explain(rows, 100).neighbours.shape == (6, 11)

@@ -77,7 +77,7 @@ def test_usual_dates_are_taken(client, dates):
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("@relation r\n@attribute\n@data\n1\n", "a line of its header is incomplete"),
+        ("@relation r\n@attribute\n@data\n1\n", "Bad @ATTRIBUTE format, at line 2"),
         ("@relation\n@attribute x numeric\n@data\n1\n", "a line of its header is incomplete"),
         (
             "@relation r\n@attribute x numeric\n@attribute y numeric\n@data\n1,2\n3%\n",
@@ -87,3 +87,9 @@ def test_usual_dates_are_taken(client, dates):
 )
 def test_arff_files_that_end_early(client, text, reason):
     assert refusal(client, "t.arff", text.encode()) == f"t.arff: not a readable ARFF file ({reason})"
+
+
+@pytest.mark.parametrize("text", ['{"a":' * 20_000, "[" * 200_000, '{"a": 1}\n{"a": "x"}\n' + "[" * 200_000])
+def test_values_that_are_nested_too_deep_leave_the_app_running(client, text):
+    assert refusal(client, "deep.jsonl", text.encode()).endswith(": values are nested deeper than 100 levels")
+    assert client.get("/api/tables").status_code == 200

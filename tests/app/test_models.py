@@ -48,6 +48,23 @@ def test_a_trained_model_ranks_with_probability_and_rate(method, tmp_path):
     assert client.get("/api/this/explain?rows=11").json()["columns"] == list(kinds)
 
 
+def test_a_table_with_a_bad_cell_opens_with_a_notice():
+    client = client_of(small_model("eigen", mixed))
+    table = pd.concat([mixed(9), mixed(8)], ignore_index=True).astype({"speed": object})
+    table.loc[4, "speed"] = "fast"
+    state = upload(client, table.to_csv(index=False).encode())
+    assert any(
+        "row 5, column 'speed': 'fast' is not a number and taken as missing" in text
+        for text in state["table"]["notices"]
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        label_some(client)
+    assert "fast" in client.get("/api/this/row/4").text
+    assert client.get("/api/this/explain?rows=4").status_code == 200
+    assert client.get("/api/this/export/report.html").status_code == 200
+
+
 @pytest.mark.parametrize("share", [0.0, 0.0001, 0.01, 0.45, 0.9, 1.0])
 def test_the_exported_detector_flags_the_rows_that_the_page_flags(tmp_path, share):
     """Also those that the detector was fitted on."""

@@ -94,12 +94,12 @@ def test_windows_in_every_order(labelled):
     assert labelled.get("/api/this/row/7").json()["row"] == 7
 
 
-def test_explanations_add_up_to_the_scores_by_which_rows_are_ranked(labelled, tmp_path):
+def test_explanations_add_up_to_the_scores_of_rows_hidden_from_themselves(labelled, tmp_path):
     why = labelled.get("/api/this/explain?rows=3&rows=8").json()
     (tmp_path / "detector").write_bytes(labelled.get("/api/this/export/detector.safetensors").content)
     task = load_detector(tmp_path / "detector").task_
     names = [f"x{j}" for j in range(5)]
-    scores = task.score_encoded(task.encode(dict(zip(names, two_kinds()[0].T, strict=True)), "table"))
+    scores = task.score_fitted(task.encode(dict(zip(names, two_kinds()[0].T, strict=True)), "table"))
     for row in why["rows"]:
         assert sum(row["added"]) == pytest.approx(scores[row["row"]] - scores[row["compared"]], rel=1e-3)
 
@@ -290,7 +290,7 @@ def test_labels_are_taken_from_a_column(client):
     assert undone["table"]["left_out"] == []
     refused(client.get("/api/this/label-column?name=x0"), words="60 different values; labels have at most 50")
     nothing = {"name": "state", "labels": {"OK": None}}
-    refused(client.post("/api/this/label-column", json=nothing), words="no value means normal or anomaly")
+    refused(client.post("/api/this/label-column", json=nothing), words="choose what one means")
 
 
 def test_json_lines_with_any_name(client):

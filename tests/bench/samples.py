@@ -9,6 +9,7 @@ from oddshot.bench import plugins
 from oddshot.bench.plugins import make_dataset_source
 from oddshot.bench.record import RunRecord
 from oddshot.bench.settings import hash_config
+from oddshot.data.sources.cards import CARDS
 from oddshot.methods import METHODS
 
 PLUGIN = '''
@@ -131,7 +132,7 @@ def record(dataset="glass", method="eigen", split=0, auc=0.9, protocol="publishe
         "sizes": {"support_normal": 5, "support_anomaly": 1, "query_normal": 25, "query_anomaly": 5},
         "n_training": None,
         "seed": 0,
-        "data": f"rows of {dataset}",
+        "data": (dataset in CARDS and CARDS[dataset].rows) or f"rows of {dataset}",
         "protocol_version": 1,
     }
     for name in [name for name in changes if name in config or "__" in name]:

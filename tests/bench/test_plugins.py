@@ -94,7 +94,8 @@ def test_a_model_of_a_plugins_method_is_trained_saved_loaded_and_scores(tmp_path
     scores = oddshot.FewShotDetector(loaded).fit(new.X[:5], new.y[:5]).score_samples(new.X)
     rows = loaded.encoding.transform(new.X)
     center = rows[:5][new.y[:5] == 0].mean(axis=0)
-    np.testing.assert_allclose(scores, (((rows - center) * weights) ** 2).sum(axis=1), rtol=1e-4)
+    expected = (((rows - center) * weights) ** 2).sum(axis=1)
+    np.testing.assert_allclose(scores[5:], expected[5:], rtol=1e-4)  # the first five are labelled
     del METHODS["learner"]  # as in a process that has not loaded the plugin
     with pytest.raises(OddshotError, match="no method 'learner'"):
         oddshot.load_model(tmp_path / "learner.safetensors")

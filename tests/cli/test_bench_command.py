@@ -48,7 +48,7 @@ def test_run_then_run_again(tiny, tmp_path):
     assert again.stdout == result.stdout
     assert again.stderr == "4 of 4 done, 0 failed, 0 left\n"
     table = run("table", "--store", tmp_path / "mine.db", "--plugin", tmp_path / "mine.py", "--format", "csv")
-    assert table.stdout.splitlines()[0] == "dataset,learner,quick"
+    assert table.stdout.splitlines()[0] == "dataset,learner ‡,quick"
     assert table.stdout.splitlines()[1].startswith("Toy,")
 
 
@@ -96,6 +96,20 @@ def test_tables(store, tmp_path):
     for name, word in (("t.tex", r"\begin{tabular}"), ("t.html", "<table>"), ("t.csv", "dataset,"), ("t.txt", "┏")):
         assert run("table", "--store", store, "--out", tmp_path / name).stdout == f"written: {tmp_path / name}\n"
         assert word in (tmp_path / name).read_text()
+
+
+def test_tables_mark_what_is_not_comparable(tmp_path):
+    with open_store(tmp_path / "results.db") as opened:
+        opened.add([record("glass", auc=0.9, data="own file", training__epochs=3), record("wdbc", training__epochs=3)])
+    shown = run("table", "--store", tmp_path / "results.db", "--compare", "paper", "--json", tmp_path / "t.json").stdout
+    assert "Ours ‡" in shown
+    assert "Glass †" in shown
+    assert "WDBC †" not in shown
+    assert "‡ Other settings than the usual ones, training.epochs = 3: not comparable." in shown
+    assert "† Other rows than those whose digest the catalogue has: not comparable." in shown
+    figures = json.loads((tmp_path / "t.json").read_text())
+    assert figures["not_comparable"] == {"rows": ["glass"], "settings": {"eigen": ["training.epochs = 3"]}}
+    assert set(figures["rows"]) == {"Glass", "WDBC", "Average", "#Best", "Mean |difference|"}
 
 
 @pytest.mark.parametrize(

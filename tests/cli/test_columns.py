@@ -125,7 +125,10 @@ def test_columns_are_ignored_chosen_and_given_kinds(log, oddshot):  # noqa: F811
         (["--json", "first.csv"], "first.csv: is read by this command; write to another file"),
         (["--json", "log.csv"], "log.csv: is read by this command; write to another file"),
         (["--json", "new.csv"], "new.csv: --out and --json name the same file"),
-        (["--anomaly-value", "Bad"], "no row has 'state' = 'Bad'; values seen: 'good', 'bad' (did you mean 'bad'?)"),
+        (
+            ["--normal-value", "good"],
+            "--anomaly-value and --normal-value exclude each other: where the values of one side",
+        ),
     ],
 )
 def test_mistakes(log, refusal, options, message):  # noqa: F811

@@ -2,7 +2,6 @@
 
 import os
 import signal
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -11,6 +10,7 @@ from oddshot import load_model
 from oddshot.training import candidates
 from oddshot.training.interrupts import COMMAND_MESSAGE, catch_interrupt
 from tests.cli.test_train_score_info import COMMAND, EPISODES, folder, oddshot, refusal, train  # noqa: F401  (fixtures)
+from tests.processes import started
 
 AUTO = ("train", "fleet/*.csv", "--label", "fault", "--out", "out.safetensors", *EPISODES)
 
@@ -18,14 +18,13 @@ AUTO = ("train", "fleet/*.csv", "--label", "fault", "--out", "out.safetensors", 
 def interrupted(command, n_times=1, number=signal.SIGINT):
     """Start a long training and send a signal after its first epoch. Returns exit code, stdout and stderr after it."""
     long = [*COMMAND, *command, "--epochs", "1000000", "--patience", "1000000", "--verbose"]
-    process = subprocess.Popen(long, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    assert ": epoch 1 of at most" in process.stderr.readline()
-    process.send_signal(number)
-    if n_times == 2:
-        while process.stderr.readline() != f"{COMMAND_MESSAGE}\n":
-            pass
-        process.send_signal(signal.SIGINT)
-    out, errors = process.communicate(timeout=120)
+    with started(long) as process:
+        assert ": epoch 1 of at most" in process.stderr.readline()
+        process.send_signal(number)
+        if n_times == 2:
+            assert f"{COMMAND_MESSAGE}\n" in iter(process.stderr.readline, "")
+            process.send_signal(signal.SIGINT)
+        out, errors = process.communicate(timeout=120)
     return process.returncode, out, [line for line in errors.splitlines() if ": epoch " not in line]
 
 
@@ -53,8 +52,9 @@ def test_ctrl_c_keeps_the_best_model_and_resume_goes_on(folder, oddshot, refusal
     )
 
 
-def test_sigterm_is_like_ctrl_c(folder):  # noqa: F811
-    code, out, errors = interrupted(train(), number=signal.SIGTERM)
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_other_signals_that_end_a_program_are_like_ctrl_c(folder, number):  # noqa: F811
+    code, out, errors = interrupted(train(), number=number)
     assert code == 130
     assert errors[0] == COMMAND_MESSAGE
     assert "written: out.safetensors" in out
@@ -96,6 +96,16 @@ def test_candidates_that_were_not_compared_are_compared_later(folder, oddshot, m
     assert code == 0
     assert "logistic regression" in out
     assert len(load_model("out.safetensors").training["candidates"]) > 5
+
+
+def test_signals_that_are_ignored_stay_so():
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with catch_interrupt(COMMAND_MESSAGE) as stop:
+            os.kill(os.getpid(), signal.SIGHUP)
+            assert not stop()
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 def test_the_second_signal_ends_the_block_and_the_handler_is_restored():

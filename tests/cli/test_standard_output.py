@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 import oddshot as package
+from oddshot.data.tables import find_files
 from tests.cli.test_train_score_info import COMMAND, folder, oddshot, refusal, score, train  # noqa: F401  (fixtures)
 
 
@@ -29,6 +30,25 @@ def test_a_pipe_from_standard_input_to_standard_output(folder):  # noqa: F811
     assert done.returncode == 0
     assert len(pd.read_csv(io.StringIO(done.stdout))) == 30
     assert done.stderr.splitlines()[0].startswith("30 rows scored")
+
+
+def test_a_file_called_dash_is_named_with_its_folder(folder, oddshot):  # noqa: F811
+    rows, support = Path("new.csv").read_text(), Path("support.csv").read_text()
+    Path("-").write_text(rows)
+    assert oddshot(*score("./-"), "--quiet")[0] == 0
+    assert len(pd.read_csv("scores.csv")) == 30
+    Path("-").write_text(support)
+    assert oddshot("score", "new.csv", "--support=././-", "--label=fault", "--out=scores.csv")[0] == 0
+    Path("-").unlink()
+    code, out, _ = oddshot(*score(), "--json", "./-")
+    assert (code, "{" in out) == (0, False)
+    assert json.loads(Path("-").read_text())["rows"] == 30
+
+
+def test_a_pattern_that_a_file_called_dash_matches_names_the_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("-").write_text("a,fault\n1,0\n2,1\n")
+    assert find_files(["-", "?"]) == [Path("-"), tmp_path / "-"]
 
 
 def test_a_reader_may_stop_reading(folder):  # noqa: F811

@@ -24,6 +24,7 @@ from oddshot.storage.model_file import to_bytes
 from oddshot.training import candidates, progress
 from oddshot.universal import shipped
 from tests.fleets import SHORT, SIZES, labels, mixed, small_model
+from tests.processes import started
 
 EPISODES = ["--support-normal=3", "--query-normal=5", "--query-anomaly=2", "--device=cpu"]
 SMALL = ["--method=relative", "--epochs=2", "--units=16", *EPISODES]
@@ -153,7 +154,7 @@ def test_a_false_positive_rate_and_a_support_with_unlabelled_rows(folder, oddsho
     assert json.loads(Path("n.json").read_text())["threshold"] == fitted.threshold_
     code, _, errors = oddshot(*command, "--false-positive-rate", "0.9")
     assert code == 2
-    assert "false_positive_rate is 0.9; it must be a number from 0.001 to 0.5" in errors[0]
+    assert "--false-positive-rate is 0.9; it must be a number from 0.001 to 0.5" in errors[0]
 
 
 def test_score_works_without_a_model(folder, oddshot):
@@ -206,7 +207,7 @@ def test_info_tells_what_the_file_holds(folder, oddshot):
         "1 date: seen",
         "units 16",
         "validation_auc",
-        "calibrated for supports with anomalies",
+        "calibrated: thresholds are false-positive rates",
     ):
         assert text in output
 
@@ -237,6 +238,36 @@ def test_text_labels(folder, oddshot, refusal):
     assert oddshot(*score(model="out.safetensors"), "--anomaly-value", "broken")[0] == 0
 
 
+def test_several_values_of_anomalies_or_of_normal_rows(folder, oddshot, refusal):
+    """The option repeats and takes commas, and the other one says the opposite; a support may lack some of them."""
+    kinds = {0: ["ok", "idle"], 1: ["bearing", "leak, small"]}
+    for t in range(6):
+        table = labelled(t)
+        table["fault"] = [None if pd.isna(y) else kinds[int(y)][k % 2] for k, y in enumerate(table["fault"])]
+        table.to_csv(f"fleet/machine{t}.csv", index=False)
+    labelled(9, 10).assign(fault=["bearing" if y else "ok" for y in labels(10)]).to_csv("support.csv", index=False)
+    ways = (
+        ("--anomaly-value", "bearing", "--anomaly-value", '"leak, small"'),
+        ("--anomaly-value", 'bearing,"leak, small"'),
+        ("--normal-value", "ok,idle"),
+        ("--normal-value", "ok", "--normal-value", "idle"),
+    )
+    written = []
+    for way in ways:
+        code, output, errors = oddshot(*train(), *way)
+        assert (code, errors) == (0, [])
+        assert "48 anomalies, 6 unlabelled" in output
+        assert oddshot(*score(model="out.safetensors"), *way)[::2] == (0, [])
+        written.append(Path("scores.csv").read_bytes())
+    assert len(set(written)) == 1
+    assert "--anomaly-value and --normal-value exclude each other" in refusal(*train(), *ways[0], *ways[2])
+    assert refusal(*score(), "--normal-value", ",").startswith("--normal-value is empty; expected one value of normal")
+    advice = "name the values of anomalies with --anomaly-value, or those of normal rows with --normal-value"
+    assert refusal(*train()).endswith(advice)
+    assert refusal(*score()).endswith(advice)
+    assert "expected names separated by commas, on one line" in refusal(*score(), "--anomaly-value", "a\nb")
+
+
 def test_missing_values_and_constant_columns_work(folder, oddshot):
     for t in range(6):
         labelled(t).assign(site="north", level=4).to_csv(f"fleet/machine{t}.csv", index=False)
@@ -263,7 +294,7 @@ def test_a_poor_task_is_skipped_with_a_note(folder, oddshot):
     assert code == 0
     assert len(errors) == 1
     assert errors[0].startswith(
-        "oddshot: note: task 'machine3' skipped: 8 normal and 2 anomalous rows, an episode needs"
+        "oddshot: note: task 'machine3' skipped: 8 normal and 2 anomalous rows; an episode needs"
     )
     assert "5 tasks" in output
 
@@ -285,14 +316,36 @@ def test_bad_cells_in_training(refusal, column, value, message):
     assert message in found
 
 
-@pytest.mark.parametrize(("column", "value", "message"), [*BAD_CELLS, ("speed", "fast", "'fast' is not a number")])
-def test_bad_cells_in_scoring(refusal, column, value, message):
+BAD_TEXT = ("speed", "fast", "'fast' is not a number")
+
+
+@pytest.mark.parametrize(("column", "value", "message"), [*BAD_CELLS, BAD_TEXT])
+def test_bad_cells_in_scoring_are_refused_when_asked(refusal, column, value, message):
     change("new.csv", 6, column, value)
-    found = refusal(*score())
+    found = refusal(*score(), "--strict")
     assert found.startswith("new.csv: row 7, column 'speed': ")
     assert message in found
     change("support.csv", 3, column, value)
     assert "row 4, column 'speed'" in refusal(*score("new.parquet"))
+
+
+@pytest.mark.parametrize("model", [None, "model.safetensors"])
+def test_bad_cells_in_scoring_are_missing_counted_and_named(oddshot, folder, model):
+    change("new.csv", [6, 8], "speed", ["fast", "-1e19"])
+    labelled(5, 60).to_csv("more.csv", index=False)
+    pd.concat([pd.read_csv("new.csv"), *[mixed(k, 30) for k in range(9)]]).to_csv("new.csv", index=False)
+    code, out, errors = oddshot(*score("new.csv", "more.csv", model=model), "--json", "figures.json")
+    assert code == 0
+    assert "2 bad cells taken as missing; the first are named above" in out
+    (notice,) = [line for line in errors if "column 'speed': '" in line]
+    place = "oddshot: note: new.csv: row 7, column 'speed'"
+    assert notice == f"{place}: 'fast' is not a number and taken as missing (also row 9: -1e+19)"
+    figures = json.loads(Path("figures.json").read_text())
+    assert figures["bad_cells"] == 2
+    assert figures["first_bad_cells"] == [
+        {"file": "new.csv", "row": 7, "column": "speed", "text": "fast"},
+        {"file": "new.csv", "row": 9, "column": "speed", "text": "-1e+19"},
+    ]
 
 
 def test_a_threshold_that_finds_nothing_is_a_note(folder, oddshot):
@@ -318,7 +371,7 @@ def test_infinite_cells_are_notes(folder, oddshot):
     notices = [line for line in errors if "missing" in line]
     assert notices == [
         "oddshot: note: support: row 10, column 'speed': inf is infinite and taken as missing",
-        "oddshot: note: new.csv: row 7, column 'speed': -inf is infinite and taken as missing (and 1 more)",
+        "oddshot: note: new.csv: row 7, column 'speed': -inf is infinite and taken as missing (also row 9: -inf)",
     ]
     code, out, errors = oddshot("info", "new.csv")
     assert code == 0
@@ -414,7 +467,19 @@ def test_supports_that_are_odd_but_work(folder, oddshot, model):
 def test_no_task_with_rows_enough(refusal):
     for t in range(6):
         labelled(t, 9).to_csv(f"fleet/machine{t}.csv", index=False)
-    assert "none of the 6 tasks has rows enough: an episode needs 8 normal and 3 anomalous rows" in refusal(*train())
+    found = refusal(*train())
+    assert found.startswith(
+        "none of the 6 tasks has rows enough: an episode needs 8 normal rows (3 to adapt to and 5 to"
+    )
+    assert found.endswith("and 3 anomalous ones (1 and 2) (smaller episodes: --query-normal, --query-anomaly)")
+
+
+def test_a_fleet_without_anomalies_is_told_so_and_what_they_are_needed_for(refusal):
+    for t in range(6):
+        labelled(t).assign(fault=0).to_csv(f"fleet/machine{t}.csv", index=False)
+    found = refusal(*train(), "--support-anomaly", "0")
+    assert found.startswith("none of the 6 tasks has a row that is labelled anomalous, and an episode needs 8 normal")
+    assert "and 2 anomalous ones (0 and 2); without anomalies, take the model that ships" in found
 
 
 def test_paths_and_models_that_are_wrong(refusal):
@@ -438,7 +503,8 @@ def test_settings_that_are_wrong(refusal):
     assert "device 'qpu' cannot be used" in refusal(*train(), "--device", "qpu")
     assert "device 'meta' cannot be used" in refusal(*score(), "--device", "meta")
     assert "device 'bogus' cannot be used" in refusal(*score(model=None), "--device", "bogus")
-    assert "epochs is 0" in refusal(*train(), "--epochs", "0")
+    assert refusal(*train(), "--epochs", "0") == "--epochs is 0; it must be at least 1"
+    assert refusal(*train(), "--units", "0") == "--units is 0; it must be at least 1"
     assert "units is 0" in refusal(*train(), "--units", "0")
     assert "not enough memory" in refusal(*train(), "--units", "100000000", exit_code=1)
     assert "no setting 'units'" in refusal(*train(), "--method", "wonn")
@@ -475,21 +541,25 @@ def test_a_full_disk_leaves_the_old_files(refusal):
     assert found[1].startswith("cannot write scores.csv: ")
 
 
-def test_ctrl_c_before_the_training_leaves_the_old_file_and_nothing_else(folder):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_before_the_training_leaves_the_old_file_and_nothing_else(folder, tmp_path, number):
     """The command waits for rows on standard input."""
     Path("out.safetensors").write_text("old")
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
     before = sorted(os.listdir())
-    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-    process = subprocess.Popen([*COMMAND, *train("fleet/machine0.csv", "-")], text=True, **pipes)
-    while sorted(os.listdir()) == before and process.poll() is None:  # until it has made its temporary file
-        time.sleep(0.05)
-    time.sleep(1)  # it reads the first table, then waits
-    process.send_signal(signal.SIGINT)
-    process.wait(timeout=60)  # with standard input open: at its end the command would go on
-    _, errors = process.communicate()
+    options = {"stdin": subprocess.PIPE, "env": {**os.environ, "TMPDIR": str(temporary)}}
+    with started([*COMMAND, *train("fleet/machine0.csv", "-")], **options) as process:
+        while sorted(os.listdir()) == before and process.poll() is None:  # until it has made its temporary file
+            time.sleep(0.05)
+        time.sleep(1)  # it reads the first table, then waits
+        process.send_signal(number)
+        process.wait(timeout=60)  # with standard input open: at its end the command would go on
+        _, errors = process.communicate()
     assert (process.returncode, errors) == (130, "")
     assert Path("out.safetensors").read_text() == "old"
     assert sorted(os.listdir()) == before
+    assert os.listdir(temporary) == []
 
 
 @pytest.mark.parametrize("command", ["demo", "train", "score", "info", "data", "bench"])
@@ -592,6 +662,6 @@ def test_one_task_is_said_to_be_too_few(folder, oddshot, few_trees):
 
 @pytest.mark.parametrize("option", ["--members=2", "--units=8"])
 def test_settings_of_a_method_need_its_name(refusal, option):
-    name = option.strip("-").split("=")[0]
+    name = option.split("=")[0]
     found = refusal("train", "fleet/*.csv", "--label", "fault", *EPISODES, option, "--out", "x")
-    assert found == f"{name}: method 'auto' has no such setting; name a method, such as 'relative'"
+    assert found == f"{name}: method 'auto' has no such setting; name a method, such as --method relative"

@@ -2,12 +2,14 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import textwrap
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from oddshot.data.files import atomic_path, write_bytes
+from oddshot.data.files import atomic_path, check_writable, write_bytes
 from oddshot.errors import FileError
 
 
@@ -38,6 +40,62 @@ def test_permissions_follow_the_umask(tmp_path: Path) -> None:
     finally:
         os.umask(before)
     assert (tmp_path / "model.bin").stat().st_mode & 0o777 == 0o640
+
+
+def test_a_replaced_file_keeps_its_mode_and_its_attributes(tmp_path: Path) -> None:
+    target = tmp_path / "model.bin"
+    target.write_bytes(b"old")
+    target.chmod(0o640)
+    os.utime(target, (0, 0))
+    with suppress(OSError):  # a file system without extended attributes
+        os.setxattr(target, "user.origin", b"press 1")
+    named = {name: os.getxattr(target, name) for name in os.listxattr(target)}
+    with atomic_path(target) as temporary:
+        assert temporary.stat().st_mode & 0o777 == 0o640
+        temporary.write_bytes(b"new")
+    assert target.read_bytes() == b"new"
+    assert target.stat().st_mode & 0o7777 == 0o640
+    assert {name: os.getxattr(target, name) for name in os.listxattr(target)} == named
+    assert target.stat().st_mtime > 0
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may give files away")
+def test_a_replaced_file_keeps_its_owner_and_its_group(tmp_path: Path) -> None:
+    target = tmp_path / "model.bin"
+    target.write_bytes(b"old")
+    os.chown(target, 1234, 2345)
+    write_bytes(target, b"new")
+    assert (target.stat().st_uid, target.stat().st_gid) == (1234, 2345)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a file of somebody else")
+def test_a_file_of_somebody_else_keeps_its_group_where_its_owner_cannot_be_kept() -> None:
+    code = """
+        import os, sys
+        from oddshot.data.files import write_bytes
+        os.setgroups([2345]), os.setgid(3456), os.setuid(3456)
+        write_bytes(sys.argv[1], b"new")
+    """
+    with tempfile.TemporaryDirectory() as folder:  # that everybody can reach
+        target = Path(folder) / "model.bin"
+        target.write_bytes(b"old")
+        os.chown(target, 1234, 2345)
+        target.chmod(0o664)
+        os.chmod(folder, 0o777)
+        _, errors = run(code, target).communicate(timeout=60)
+        assert (errors, target.read_bytes()) == ("", b"new")
+        assert (target.stat().st_uid, target.stat().st_gid, target.stat().st_mode & 0o777) == (3456, 2345, 0o664)
+
+
+def test_a_read_only_file_is_not_replaced(tmp_path: Path) -> None:
+    target = tmp_path / "model.bin"
+    target.write_bytes(b"old")
+    target.chmod(0o444)
+    for write in (write_bytes, lambda path, _: check_writable(path)):
+        with pytest.raises(FileError, match=r"^cannot write .*model\.bin: it is read-only$"):
+            write(target, b"new")
+    assert target.read_bytes() == b"old"
+    assert os.listdir(tmp_path) == ["model.bin"]
 
 
 @pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])

@@ -1,5 +1,6 @@
 """Scores and evidence made by hand, and models of a fleet whose tasks drift."""
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -10,12 +11,19 @@ from oddshot.methods.contract import Score
 from tests.fleets import labels
 
 
-def make_evidence(normal, anomaly=None, unlabelled=None, n_unlabelled=None):
+def make_evidence(normal, anomaly=None, unlabelled=None, n_columns=3, **changes):
     """[T, n] and so on; what is left out is empty."""
     normal = np.array(normal, dtype=np.float64)
     empty = np.empty((len(normal), 0))
     parts = [empty if part is None else np.array(part, dtype=np.float64) for part in (anomaly, unlabelled)]
-    return Evidence(normal, *parts, parts[1].shape[1] if n_unlabelled is None else n_unlabelled)
+    kind = {"is_leave_one_out": True, "is_standardised": True} | changes
+    return Evidence(normal, *parts, np.full(len(normal), float(n_columns)), **kind)
+
+
+def one_task(evidence, t):
+    """The evidence of one of the tasks."""
+    parts = ("normal", "anomaly", "unlabelled", "n_columns")
+    return replace(evidence, **{name: getattr(evidence, name)[t : t + 1] for name in parts})
 
 
 class SumScore(Score):

@@ -62,10 +62,10 @@ def _try_tables(log: TrialLog, seed: int, n: int, folder: Path, suffix: str) -> 
             path = folder / f"table{suffix}"
             data = _write(suffix, rng)
             path.write_bytes(_damaged(data, rng, TOKENS.get(suffix, [])) if rng.random() < 0.7 else data)
-            attempt(f"seed {seed}, {k}", lambda path=path: _read_as_commands_do(path))
+            attempt(f"seed {seed}, {k}", lambda path=path: read_as_commands_do(path))
 
 
-def _read_as_commands_do(path: Path) -> None:
+def read_as_commands_do(path: Path) -> None:
     """Read whole and in chunks; all that is not readable is an error of ours, in one line."""
     with _Refusal():
         table = read_table(path)

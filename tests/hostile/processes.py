@@ -22,6 +22,7 @@ from oddshot import load_model
 from oddshot.bench.store import read_store
 from tests.bench.samples import write_plugin
 from tests.hostile.log import TrialLog
+from tests.processes import started
 
 N_ROWS = 4000
 MAX_SECONDS = 240.0  # of one try, which starts processes
@@ -44,6 +45,37 @@ def try_kills(log: TrialLog, seed: int, n: int) -> None:
                 for k in range(n):
                     rng = np.random.default_rng([seed, k])
                     attempt(f"seed {seed}, {k}", lambda kill=one_kill, rng=rng: kill(folder, rng))
+
+
+def try_signals(log: TrialLog, seed: int, n: int) -> None:
+    """train and score are asked to end at random moments: nothing temporary is left, and files are old or complete."""
+    with tempfile.TemporaryDirectory() as name, log.door("signals", MAX_SECONDS) as attempt:
+        folder = Path(name)
+        _write_tables(folder)
+        for k in range(n):
+            rng = np.random.default_rng([seed, k])
+            attempt(f"seed {seed}, {k}", lambda rng=rng: _signal(folder, rng))
+
+
+def _signal(folder: Path, rng: np.random.Generator) -> None:
+    out = folder / ("signalled.csv" if rng.random() < 0.5 else "signalled.safetensors")
+    out.write_text("old")
+    arguments = _score_arguments(folder, out) if out.suffix == ".csv" else _train_arguments(folder, out)
+    before, number = sorted(os.listdir(folder)), rng.choice([signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+    with tempfile.TemporaryDirectory() as temporary:
+        with started(_command(*arguments), env={**os.environ, "TMPDIR": temporary}) as process:
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(rng.uniform(0.5, 4))
+            process.send_signal(int(number))
+            _, errors = process.communicate(timeout=120)
+        # In the first moments Python itself starts, and the signal ends it before the command could.
+        if process.returncode not in (0, 130):
+            assert process.returncode == -number or "KeyboardInterrupt" in errors, errors[-300:]
+        left = [name for name in os.listdir(temporary) if not name.startswith("torch")]  # which keeps a cache there
+        assert not left, f"left over in the temporary folder: {left}"
+    assert sorted(os.listdir(folder)) == before, "left over beside the output"
+    if out.read_bytes() != b"old":
+        load_model(out) if out.suffix == ".safetensors" else pd.read_csv(out)
 
 
 def try_full_disk(log: TrialLog, seed: int, n: int) -> None:

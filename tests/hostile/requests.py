@@ -70,6 +70,24 @@ def try_requests(log: TrialLog, seed: int, n: int) -> None:
             attempt(f"seed {seed}, {k}: {method} {path}", send)
 
 
+def try_dictionaries(log: TrialLog, seed: int, n: int) -> None:
+    """Dictionary-encoded and run-end encoded columns with null, repeated values and odd codes."""
+    client = _client()
+    with log.door("dictionaries") as attempt:
+        for k in range(n):
+            rng = np.random.default_rng([seed, k])
+
+            def send(rng: np.random.Generator = rng) -> None:
+                body = to_ipc(_encoded_table(rng))
+                path = str(rng.choice(["/v1/adapt?label=label", "/v1/score?label=label"]))
+                answer = client.post(path, content=body, headers={"content-type": ARROW})
+                assert answer.status_code < 500, f"{answer.status_code} {answer.text[:200]}"
+                if answer.status_code >= 400:
+                    assert list(answer.json()) == ["error"], answer.text[:200]
+
+            attempt(f"seed {seed}, {k}", send)
+
+
 def try_many_tasks(log: TrialLog, seed: int, n: int) -> None:
     """Tasks of mixed widths, each adapted to and scored: the memory of the process stays flat."""
     client = _client()
@@ -161,3 +179,39 @@ def _odd_arrow_table(rng: np.random.Generator) -> pa.Table:
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
             columns[name] = pa.nulls(6, column_type)
     return pa.table(columns)
+
+
+def _encoded_table(rng: np.random.Generator) -> pa.Table:
+    """Rows of which some columns are dictionaries or runs of values of any type, null among them."""
+    n = int(rng.integers(8, 40))
+    columns: dict[str, Any] = {"a": rng.normal(size=n), "label": pa.array([0, 0, 0, 1] + [-1] * (n - 4))}
+    for name in ("b", "label")[: 1 + (rng.random() < 0.2)]:
+        values = _odd_values(rng)
+        if rng.random() < 0.8:
+            indices = pa.array(rng.integers(0, len(values), n), mask=rng.random(n) < 0.1)
+            kinds = [pa.int8(), pa.uint16(), pa.int32(), pa.int64()]
+            columns[name] = pa.DictionaryArray.from_arrays(indices.cast(kinds[rng.integers(len(kinds))]), values)
+        else:
+            ends = np.linspace(0, n, len(values) + 1).astype(int)[1:]
+            columns[name] = pa.RunEndEncodedArray.from_arrays(pa.array(ends, pa.int32()), values)
+    return pa.table(columns).slice(int(rng.integers(0, 2)))
+
+
+def _odd_values(rng: np.random.Generator) -> Any:
+    """Some values of one type, mostly with null, now and then twice the same or null alone."""
+    types = [pa.float64(), pa.int64(), pa.string(), pa.large_string(), pa.string_view(), pa.bool_(), pa.date32()]
+    types += [pa.timestamp("us"), pa.decimal128(12, 2), pa.binary(), pa.list_(pa.int8()), pa.duration("s")]
+    kind = types[rng.integers(len(types))]
+    cells: list[Any] = [[1], [2], None] if pa.types.is_list(kind) else rng.integers(0, 4, 5).tolist()
+    if pa.types.is_binary(kind):
+        cells = [b"a", b"b", None]
+    elif pa.types.is_boolean(kind):
+        cells = [True, False, None]
+    elif rng.random() < 0.7 and not pa.types.is_list(kind):
+        cells[int(rng.integers(len(cells)))] = None
+    if rng.random() < 0.1:
+        cells = [None] * 3
+    is_text = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+    if is_text:
+        cells = [None if cell is None else str(cell) for cell in cells]
+    return pa.array(cells, kind)

@@ -35,7 +35,9 @@ def naive(learned, context, n_normal, query, query_scores):
     if n_rows > n_normal:
         order = sorted(range(n_normal, n_rows), key=lambda row: learned[row])
         kept = [*range(n_normal), *order[: int(np.ceil(0.65 * n_rows)) - n_normal]]
-        parts = [(list(range(n_normal)), 1, min(1.0, n_normal / 5)), (kept, min(10, len(kept) - 1), 1.0)]
+        of_background = (n_rows - n_normal) / (n_rows - n_normal + 5)  # a single unlabelled row counts little
+        of_nearest = 1 - of_background * (1 - min(1.0, n_normal / 5))
+        parts = [(list(range(n_normal)), 1, of_nearest), (kept, min(10, len(kept) - 1), of_background)]
 
     def distance(row, kept, k, itself=None):
         found = sorted(np.sqrt(np.mean((row - rows[j]) ** 2)) for j in kept if j != itself)

@@ -24,14 +24,15 @@ def test_scores_are_those_of_a_loop(n_normal, n_anomaly, u):
     context = plain.scored_context()
     for r, t in np.ndindex(2, 3):
         anomaly, normal = support.anomaly[r, t].unsqueeze(0), support.normal[r, t].unsqueeze(0)
-        forest = grow_forest(anomaly, normal)
+        forest = grow_forest(anomaly, normal, None if unlabelled is None else unlabelled[r, t].unsqueeze(0))
         left_out = forest.is_left_out[0]
         logs = np.log(np.sqrt(context.scores[r, t].numpy()) + 1e-3)
         mean, spread = logs.mean(), spread_of(logs)
 
         def expected(row, a, trees, forest=forest, mean=mean, spread=spread):
             shares = [follow(forest, 0, k, row) for k in trees]
-            return (np.log(np.sqrt(float(a)) + 1e-3) - mean) / spread + 0.7 * n_anomaly * np.mean(shares)
+            blended = (np.log(np.sqrt(float(a)) + 1e-3) - mean) / spread + 0.7 * n_anomaly * np.mean(shares)
+            return blended / np.sqrt(1 + (0.3 * 0.7 * n_anomaly) ** 2)
 
         every = range(forest.left.shape[1])
         learned, ours = plain(query)[r, t], score(query)[r, t]
@@ -44,10 +45,11 @@ def test_scores_are_those_of_a_loop(n_normal, n_anomaly, u):
 
 
 @torch.no_grad()
-def test_its_part_grows_with_the_anomalies():
+def test_its_part_grows_with_the_anomalies_and_the_scale_of_the_sum_does_not():
     method = build("relative", replicas=1, forest_weight=1.0)
     for n in (1, 4, 16):
-        assert method.adapt(random_rows(1, 1, n_normal=20, n_anomaly=n)).weight == n
+        unit = np.sqrt(1 + (0.3 * n) ** 2)
+        assert method.adapt(random_rows(1, 1, n_normal=20, n_anomaly=n)).weight == pytest.approx(n / unit)
 
 
 @torch.no_grad()

@@ -2,18 +2,31 @@
 
 import numpy as np
 import pytest
+import scipy.stats
 import torch
 from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.metrics import roc_auc_score
 
-from oddshot.methods.tree_growth import MAX_DEPTH, MAX_TREES, N_FOLDS, _draw, grow_forest, left_out_rows
+from oddshot.methods.tree_growth import (
+    MAX_DEPTH,
+    MAX_TREES,
+    N_FOLDS,
+    _hash,
+    _seeds,
+    _uniform,
+    grow_forest,
+    left_out_rows,
+    order_columns,
+)
 from tests.model.test_forest import draw, follow
 
 
 def find_left_out(anomaly, normal, n_trees):
     """Which rows, anomalies first, each tree leaves out: [B, K, N]."""
-    rows = torch.cat([anomaly, normal], dim=1)
-    return torch.from_numpy(left_out_rows(rows.numpy(), anomaly.shape[1], n_trees))
+    rows = torch.cat([anomaly, normal], dim=1).numpy()
+    order, _ = order_columns(rows, rows.shape[1])
+    rows = np.take_along_axis(rows, order[:, None], axis=2)
+    return torch.from_numpy(left_out_rows(rows, anomaly.shape[1], n_trees))
 
 
 def test_leaves_are_pure_and_nodes_hold_the_share_of_their_rows():
@@ -120,10 +133,42 @@ def test_it_ranks_as_well_as_scikit_learn(n_normal, n_anomaly, M):
     assert np.mean(ours) > np.mean(theirs) - 0.015
 
 
-@pytest.mark.parametrize(("n_possible", "D"), [(4, 5), (257, 21), (1000, 64)])
-def test_numbers_of_nodes_that_are_not_there_are_passed_over(n_possible, D):
-    drawn, expected = (torch.Generator().manual_seed(3) for _ in range(2))
-    tree, number = np.array([0, 0, 2]), np.array([0, 2, 1])
-    for _ in range(2):  # the second time shows where the first has ended
-        every = torch.rand(3, 3, n_possible, D, generator=expected).numpy()
-        np.testing.assert_array_equal(_draw(drawn, (3, n_possible, D), tree, number), every[:, tree, number])
+@pytest.mark.parametrize("M", [6, 90])
+def test_the_order_of_columns_and_constant_ones_do_not_matter(M):
+    anomaly, normal, x = draw(0, 3, M, shift=0.5), draw(1, 12, M), draw(2, 40, M)
+    order = torch.randperm(M + 3, generator=torch.Generator().manual_seed(0))
+
+    def moved(rows):
+        return torch.cat([rows, torch.full((*rows.shape[:2], 3), 7.0)], dim=2)[:, :, order]
+
+    found, expected = grow_forest(moved(anomaly), moved(normal)), grow_forest(anomaly, normal)
+    torch.testing.assert_close(found(moved(x)), expected(x), rtol=0, atol=0)
+    torch.testing.assert_close(
+        found.out_of_fold(moved(anomaly), moved(normal)), expected.out_of_fold(anomaly, normal), rtol=0, atol=0
+    )
+
+
+def test_columns_that_are_alike_in_the_labelled_rows_are_told_apart_by_others():
+    anomaly, normal, x = draw(0, 1), draw(1, 5), draw(2, 20)
+    others, order = draw(3, 30), torch.tensor([2, 0, 3, 1])
+    for rows in (anomaly, normal):
+        rows[..., 1:] = rows[..., :1]
+    found = grow_forest(*(rows[..., order] for rows in (anomaly, normal, others)))
+    torch.testing.assert_close(found(x[..., order]), grow_forest(anomaly, normal, others)(x), rtol=0, atol=0)
+
+
+def test_tasks_with_other_constant_columns_are_grown_together_as_alone():
+    anomaly, normal, x = draw(0, 3, shift=1), draw(1, 12), draw(2, 20)
+    for rows in (anomaly, normal):
+        rows[1, :, :2] = 0
+    torch.testing.assert_close(grow_forest(anomaly[1:], normal[1:])(x[1:]), grow_forest(anomaly, normal)(x)[1:])
+
+
+def test_random_numbers_are_uniform_and_independent():
+    bits = _hash(
+        _seeds(np.repeat(np.arange(50), 40), 3, np.tile(np.arange(40), 50))[:, None] + np.arange(20, dtype="u8")
+    )
+    for shift in (0, 24, 40):
+        numbers = _uniform(bits >> np.uint64(shift))
+        assert scipy.stats.kstest(numbers.ravel(), "uniform").pvalue > 1e-3
+        assert np.abs(np.corrcoef(numbers.T) - np.eye(20)).max() < 0.12

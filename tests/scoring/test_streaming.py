@@ -14,7 +14,7 @@ import pytest
 from oddshot import FewShotDetector, InputError
 from oddshot.errors import CapacityError, FileError
 from oddshot.methods.compiled import MAX_CHUNK_ROWS
-from oddshot.scoring.streaming import score_files
+from oddshot.scoring.streaming import ScoringOptions, score_files
 from tests.fleets import labels, mixed, numbers, small_model
 
 MIXED_DETECTOR = FewShotDetector(small_model("eigen", mixed)).fit(mixed(9, 10), labels(10))
@@ -94,7 +94,7 @@ def test_a_bad_number_far_into_a_file_is_found_and_nothing_is_written(tmp_path, 
     pyarrow.parquet.write_table(table, bad) if suffix == ".parquet" else pyarrow.csv.write_csv(table, bad)
     (tmp_path / "scores.csv").write_text("old")
     with pytest.raises(InputError, match=r"row 123456, column 'x1': .* is too large") as caught:
-        score_files(DETECTOR.task_, [good, bad], tmp_path / "scores.csv")
+        score_files(DETECTOR.task_, [good, bad], tmp_path / "scores.csv", options=ScoringOptions(is_strict=True))
     assert str(caught.value).startswith(f"{bad}: ")
     assert "\n" not in str(caught.value)
     assert (tmp_path / "scores.csv").read_text() == "old"
@@ -109,7 +109,9 @@ def test_infinite_cells_all_over_a_file_are_missing_with_one_warning(tmp_path, s
     pyarrow.parquet.write_table(table, file) if suffix == ".parquet" else pyarrow.csv.write_csv(table, file)
     with pytest.warns(UserWarning, match="infinite") as caught:
         score_files(DETECTOR.task_, [file], tmp_path / "scores.csv")
-    expected = f"{file}: row 8, column 'x1': inf is infinite and taken as missing (and 2 more)"
+    expected = (
+        f"{file}: row 8, column 'x1': inf is infinite and taken as missing (also row 90001: -inf, row 123456: inf)"
+    )
     assert [str(warning.message) for warning in caught] == [expected]
 
 
@@ -135,7 +137,56 @@ def test_a_bad_line_far_into_a_csv_file(tmp_path, line, message):
     lines = ["x0,x1,x2"] + ["0.5,1.5,2.5"] * 90_000 + [line] + ["0.5,1.5,2.5"] * 9
     (tmp_path / "new.csv").write_text("\n".join(lines) + "\n")
     with pytest.raises(InputError, match=message):
-        score_files(DETECTOR.task_, [tmp_path / "new.csv"], tmp_path / "scores.parquet")
+        score_files(
+            DETECTOR.task_, [tmp_path / "new.csv"], tmp_path / "scores.parquet", options=ScoringOptions(is_strict=True)
+        )
+    assert os.listdir(tmp_path) == ["new.csv"]
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet", ".jsonl"])
+def test_bad_cells_in_a_column_of_numbers_are_missing_counted_and_named(tmp_path, suffix):
+    X = pd.DataFrame(numbers(5, 70_000).round(3), columns=["x0", "x1", "x2"])
+    gaps, bad = X.copy(), X.astype(object)
+    for row, cell in ((3, "error"), (69_990, "n.d."), (69_995, "error"), (69_999, "off")):
+        gaps.loc[row, "x1"], bad.loc[row, "x1"] = np.nan, cell
+    clean, file = write(tmp_path / "gaps.csv", gaps), tmp_path / f"new{suffix}"
+    if suffix == ".jsonl":
+        bad.to_json(file, orient="records", lines=True)
+    else:
+        write(file, bad.assign(x1=bad["x1"].astype(str)))
+    with pytest.warns(UserWarning, match="missing") as caught:
+        counts = score_files(DETECTOR.task_, [file], tmp_path / "scores.csv", options=ScoringOptions(keep=("x1",)))
+    expected = (
+        f"{file}: row 4, column 'x1': 'error' is not a number and taken as missing "
+        "(also row 69991: 'n.d.', row 69996: 'error', 1 more)"
+    )
+    assert [str(warning.message) for warning in caught] == [expected]
+    assert counts.n_bad_cells == 4
+    assert counts.first_bad_cells() == [
+        {"file": str(file), "row": row, "column": "x1", "text": text}
+        for row, text in ((4, "error"), (69_991, "n.d."), (69_996, "error"))
+    ]
+    with pytest.warns(UserWarning, match="gaps"):
+        score_files(DETECTOR.task_, [clean], tmp_path / "clean.csv", options=ScoringOptions(keep=("x1",)))
+    same = read(tmp_path / "clean.csv")
+    assert read(tmp_path / "scores.csv").drop(columns="file").equals(same.drop(columns="file"))
+
+
+def test_a_column_with_more_bad_cells_than_one_in_twenty_is_an_error_that_names_it(tmp_path):
+    def file(n_bad):
+        lines = ["0.5,error,2.5"] * n_bad + ["0.5,1.5,2.5"] * (100 - n_bad)
+        (tmp_path / "new.csv").write_text("\n".join(["x0,x1,x2", *lines]) + "\n")
+        return [tmp_path / "new.csv"]
+
+    with pytest.warns(UserWarning, match="missing"):
+        assert score_files(DETECTOR.task_, file(5), tmp_path / "scores.csv").n_bad_cells == 5
+    (tmp_path / "scores.csv").unlink()
+    with pytest.raises(InputError) as caught:
+        score_files(DETECTOR.task_, file(6), tmp_path / "scores.csv")
+    assert str(caught.value) == (
+        f"{tmp_path / 'new.csv'}: row 1, column 'x1': 'error' is not a number; 6 of 100 cells of this column cannot be "
+        "read, and at most 5 % may be taken as missing"
+    )
     assert os.listdir(tmp_path) == ["new.csv"]
 
 

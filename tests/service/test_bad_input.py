@@ -48,7 +48,10 @@ def row(**cells):
 
 ROWS = {
     "text": ([row(a="x")], "row 1, column 'a': 'x' is not a number"),
-    "1e308": ([row(), row(b=1e308)], "row 2, column 'b': 1e+308 is too large; expected a number within ±1e18"),
+    "1e308": (
+        [row(), row(b=1e308)],
+        "row 2, column 'b': 1e+308 is too large (beyond ±1e18); 1 of 2 cells of this column",
+    ),
     "-1e19": ([row(c=-1e19)], "row 1, column 'c': -1e+19 is too large"),
     "a huge whole number": ([row(c=10**40)], "row 1, column 'c': 1e+40 is too large"),
     "a list": ([row(a=[1])], "row 1, column 'a': a list; expected a number, text, true, false or null"),

@@ -247,6 +247,42 @@ def test_infinite_cells_are_missing_and_noted(client):
     ]
 
 
+def test_bad_cells_are_missing_and_noted_and_too_many_are_refused(client):
+    detector_id, rows, gaps = adapted(client), numbers(7, 40).tolist(), numbers(7, 40).tolist()
+    rows[2][1], rows[9][1] = "error", "n.d."
+    gaps[2][1] = gaps[9][1] = None
+    answer = post_json(client, "/v1/score", {"id": detector_id, "columns": NAMES, "rows": rows})
+    assert answer.json()["notes"] == [
+        "row 3, column 'b': 'error' is not a number and taken as missing (also row 10: 'n.d.')"
+    ]
+    same = post_json(client, "/v1/score", {"id": detector_id, "columns": NAMES, "rows": gaps})
+    assert answer.json()["scores"] == same.json()["scores"]
+    gaps[2][1], gaps[9][1] = 1e19, 0.5
+    answer = post_json(client, "/v1/score", {"id": detector_id, "columns": NAMES, "rows": gaps})
+    assert answer.json()["notes"] == ["row 3, column 'b': 1e+19 is too large (beyond ±1e18) and taken as missing"]
+    answer = post_json(client, "/v1/score", {"id": detector_id, "columns": NAMES, "rows": rows[:10]})
+    assert answer.status_code == 422
+    assert answer.json()["error"] == (
+        "rows: row 3, column 'b': 'error' is not a number; 2 of 10 cells of this column cannot be read, and at most "
+        "5 % may be taken as missing"
+    )
+
+
+def test_null_among_the_values_of_a_dictionary_is_a_missing_value(client):
+    codes = pa.array([0, 1, 2, 0, 1] * 4, pa.int8())
+    names, label = ["on", None, "off"], [0] * 6 + [1] + [None] * 13
+    tables = [
+        pa.table({"a": np.arange(20.0) % 7, "mode": mode, "label": label})
+        for mode in (
+            pa.DictionaryArray.from_arrays(codes, pa.array(names)),
+            [names[code] for code in codes.to_pylist()],
+        )
+    ]
+    answers = [post_arrow(client, "/v1/score", one, label="label") for one in tables]
+    assert [answer.status_code for answer in answers] == [200, 200]
+    assert answers[0].json()["scores"] == answers[1].json()["scores"]
+
+
 def test_unused_columns_are_named_and_ignored(client):
     support = {"rows": [{"a": 1.0, "b": None}, {"a": 2.0, "b": None}, {"a": 9.0, "b": None}], "labels": [0, 0, 1]}
     summary = post_json(client, "/v1/adapt", support).json()

@@ -58,7 +58,7 @@ def test_the_table_of_a_model():
     assert shipped.tags <= TAGS
     assert shipped.facts["Method"] == "relative, 51,075 weights"
     assert shipped.facts["Columns"] == "any: each table is encoded by its own rows"
-    assert shipped.facts["Threshold"].startswith("calibrated for supports with ")
+    assert shipped.facts["Threshold"] == "calibrated"
     assert "steps 2400" in shipped.facts["Training"]
     own = Reader(replace(small_model("eigen", mixed), calibration=None)._repr_html_())
     assert "2 numbers: temperature, speed\n" in own.facts["Columns"]
@@ -74,7 +74,10 @@ def test_the_table_of_a_fitted_detector():
     assert "2 numbers: temperature, speed" in facts["Columns"]
     assert facts["Rows"] == "16 labelled normal, 4 labelled anomalous, 20 unlabelled"
     assert facts["Threshold"] == f"{detector.threshold_:.4g}, for a false-positive rate of 2 %"
-    assert "Notice" not in facts
+    assert facts["Notice"].startswith(
+        "36 rows that are normal or unlabelled are too few for a false-positive rate of 2 %"
+    )
+    assert "Notice" not in Reader(FewShotDetector().fit(X, y)._repr_html_()).facts
     few = Reader(FewShotDetector(small_model()).fit(numbers(9)[:2], [1, 0])._repr_html_()).facts
     assert few["Rows"] == "1 labelled normal, 1 labelled anomalous"
     assert "too few for a threshold" in few["Notice"]

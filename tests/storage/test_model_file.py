@@ -16,9 +16,11 @@ from safetensors import safe_open
 
 from oddshot import FewShotDetector, InputError, TrainingConfig, load_model, meta_train
 from oddshot.data.encoding import Encoding
+from oddshot.decisions.features import N_FEATURES
 from oddshot.errors import CapacityError, FileError, ModelFileError
 from oddshot.methods import find_method
 from oddshot.storage.model_file import Model, from_bytes, to_bytes
+from oddshot.universal.shipped import load_universal
 from tests.fleets import SIZES, fleet, labels, mixed, numbers, small_model
 from tests.golden.make import MODEL, SCORES
 
@@ -70,7 +72,7 @@ def test_a_model_comes_back_as_it_was(method, tmp_path):
     back = load_model(tmp_path / "model.safetensors")
     np.testing.assert_array_equal(scores(back), scores(model))
     assert (back.encoding, back.threshold, back.training) == (model.encoding, model.threshold, model.training)
-    assert back.calibration == model.calibration
+    assert back.calibration.to_dict() == model.calibration.to_dict()
     assert back.method.config == model.method.config
     assert os.listdir(tmp_path) == ["model.safetensors"]
 
@@ -185,7 +187,7 @@ def test_any_bytes_are_refused_in_one_line(header, rest):
 
 
 def test_a_newer_format_says_so():
-    assert refusal(forged(format=3)) == "model of format 3, written by a newer oddshot; this one reads up to 2"
+    assert refusal(forged(format=4)) == "model of format 4, written by a newer oddshot; this one reads up to 3"
     header, _ = parts(to_bytes(small_model()))
     header["__metadata__"] = {"oddshot": json.dumps({"format": 4, "layout": "unknown"}), "sha256": "0" * 64}
     assert "format 4, written by a newer oddshot" in refusal(signed(header))
@@ -195,9 +197,10 @@ def config(**changes):
     return vars(small_model().method.config) | changes
 
 
-def broken_case(**changes):
-    """A model's calibration with other numbers."""
-    return {name: case | changes for name, case in small_model().calibration.to_dict().items()}
+def broken_calibration(part="shape", **changes):
+    """A model's calibration with other numbers in one of its networks; with the part None, others beside them."""
+    stored = small_model().calibration.to_dict()
+    return stored | (changes if part is None else {part: stored[part] | changes})
 
 
 def broken_encoding(**changes):
@@ -242,14 +245,14 @@ def broken_encoding(**changes):
         ({"encoding": broken_encoding(encoders=[[[]]])}, "encoding:"),
         ({"encoding": small_model("wonn", mixed).encoding.to_dict()}, "attributes"),
         ({"calibration": 5}, "calibration is '5'"),
-        ({"calibration": {"anomalies": 5}}, "calibration is"),
-        ({"calibration": {"anomalies": {}}}, "is missing"),
-        ({"calibration": broken_case(scale=0.0)}, "scale"),
-        ({"calibration": broken_case(scale=NAN)}, "expected 1 numbers"),
-        ({"calibration": broken_case(odds=[0.0] * 12)}, "slopes above 0"),
-        ({"calibration": broken_case(usual=[0.0])}, "expected 10 numbers"),
-        ({"calibration": broken_case(thresholds=[])}, "threshold a rate"),
-        ({"calibration": broken_case(thresholds=None)}, ""),
+        ({"calibration": {"shape": 5, "odds": 5}}, "calibration is"),
+        ({"calibration": {"shape": {}}}, "is missing"),
+        ({"calibration": broken_calibration(None, scale=0.0)}, "scale"),
+        ({"calibration": broken_calibration(None, scale=NAN)}, "scale"),
+        ({"calibration": broken_calibration(b=[0.0] * 9)}, "numbers of another shape"),
+        ({"calibration": broken_calibration("odds", W=[[]])}, "numbers of another shape"),
+        ({"calibration": broken_calibration(c=[INFINITY] * 16)}, "expected finite numbers"),
+        ({"calibration": broken_calibration("odds", mean=None)}, ""),
         ({"format": 0}, "format is 0"),
         ({"format": None}, "format is None"),
     ],
@@ -284,8 +287,31 @@ def test_a_file_with_familiarity_is_read_and_saved_without_it():
     model = small_model()
     back = from_bytes(forged(familiarity={"anomalies": case, "normal only": case}))
     np.testing.assert_array_equal(scores(back, numbers(9)), scores(model, numbers(9)))
-    assert back.calibration == model.calibration
+    assert back.calibration.to_dict() == model.calibration.to_dict()
     assert to_bytes(back) == to_bytes(model)
+
+
+def tampered(model, part, **changes):
+    """A model's file with other numbers in its configuration, its calibration or a network of that."""
+    header, data = parts(to_bytes(model))
+    stored = json.loads(header["__metadata__"]["oddshot"])
+    {"config": stored["config"], "calibration": stored["calibration"], **stored["calibration"]}[part].update(changes)
+    return signed(header | {"__metadata__": {"oddshot": json.dumps(stored)}}, data)
+
+
+@pytest.mark.parametrize(
+    ("make", "part", "changes"),
+    [
+        (load_universal, "config", {"eta_floor": 1e308}),
+        (load_universal, "config", {"forest_weight": 1e308}),
+        (load_universal, "odds", {"b": [1e308, 1e308, 1e308], "W": [[-1e308] * 3] * N_FEATURES}),
+        (small_model, "calibration", {"scale": 1e308}),
+        (small_model, "config", {"eta_floor": 1e308}),
+    ],
+)
+def test_numbers_that_give_no_finite_scores_are_refused(make, part, changes):
+    assert from_bytes(tampered(make(), part)).n_weights == make().n_weights
+    assert refusal(tampered(make(), part, **changes)).endswith("it gives scores or thresholds that are not finite")
 
 
 def test_tensors_that_do_not_fit_are_refused():

@@ -108,7 +108,7 @@ def test_tables_of_all_kinds_of_columns_and_the_figures_in_the_facts():
 
 
 def test_every_candidate_can_become_the_model(monkeypatch):
-    monkeypatch.setattr(held_out, "MIN_EPISODES", 20)
+    monkeypatch.setattr(held_out, "N_BATCHES", 20)
     tasks = fleet(mixed, n_tasks=5)
     encoding = fit_encoding(tasks)
     encoded = TaskSet.from_tasks([(encoding.transform(task.X), task.y) for task in tasks])

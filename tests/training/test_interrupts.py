@@ -1,12 +1,12 @@
 """Ctrl-C while Python trains: a real signal to a process of its own."""
 
 import signal
-import subprocess
 import sys
 
 import pytest
 
 from oddshot.training.interrupts import FUNCTION_MESSAGE, WARNING
+from tests.processes import started
 
 SCRIPT = """
 import os, signal, sys, threading, time
@@ -29,14 +29,13 @@ CALL = 1 + SCRIPT.splitlines().index(next(line for line in SCRIPT.splitlines() i
 def interrupted(code, n_times=1):
     """Run code and press Ctrl-C after the first epoch, n times. Returns exit code, stdout and stderr without epochs."""
     command = [sys.executable, "-c", SCRIPT.format(code=code)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    assert ": epoch 1 of at most" in process.stderr.readline()
-    process.send_signal(signal.SIGINT)
-    if n_times == 2:
-        while FUNCTION_MESSAGE not in process.stderr.readline():
-            pass
+    with started(command) as process:
+        assert ": epoch 1 of at most" in process.stderr.readline()
         process.send_signal(signal.SIGINT)
-    out, errors = process.communicate(timeout=120)
+        if n_times == 2:
+            assert any(FUNCTION_MESSAGE in line for line in iter(process.stderr.readline, ""))
+            process.send_signal(signal.SIGINT)
+        out, errors = process.communicate(timeout=120)
     return process.returncode, out, [line for line in errors.splitlines() if ": epoch " not in line]
 
 

@@ -1,5 +1,6 @@
 import dataclasses
 import itertools
+import re
 import warnings
 
 import numpy as np
@@ -27,6 +28,8 @@ from oddshot.training.meta_training import fit_encoding, usable_tasks
 from oddshot.training.thresholds import best_threshold, find_threshold
 from tests.fleets import SHORT, SIZES, fleet, labels, mixed, numbers
 
+NEEDED = "an episode needs 8 normal rows (3 to adapt to and 5 to test on) and 3 anomalous ones (1 and 2)"
+
 
 def learn(tasks, **options):
     return meta_train(
@@ -44,9 +47,9 @@ def test_tasks_with_too_few_rows_are_skipped_and_named():
         warnings.simplefilter("always")
         model = learn(tasks)
     assert [str(warning.message) for warning in caught] == [
-        "task 'few anomalies' skipped: 30 normal and 2 anomalous rows, an episode needs 8 and 3 "
+        f"task 'few anomalies' skipped: 30 normal and 2 anomalous rows; {NEEDED} "
         "(smaller episodes: query_normal, query_anomaly)",
-        "task 'few normals' skipped: 3 normal and 20 anomalous rows, an episode needs 8 and 3 "
+        f"task 'few normals' skipped: 3 normal and 20 anomalous rows; {NEEDED} "
         "(smaller episodes: query_normal, query_anomaly)",
     ]
     assert model.training["tasks"] + model.training["validation_tasks"] == 6
@@ -64,12 +67,42 @@ def test_unlabelled_rows_do_not_count():
 
 @pytest.mark.filterwarnings("ignore:task")
 def test_no_task_left_is_an_error():
-    with pytest.raises(InputError, match="none of the 2 tasks has rows enough: an episode needs 8 normal and 3 anom"):
+    with pytest.raises(InputError, match=re.escape(f"none of the 2 tasks has rows enough: {NEEDED}")):
         learn([poor(), poor()])
     with pytest.raises(InputError, match="tasks is empty; expected a list of Task"):
         learn([])
     with pytest.raises(InputError, match="none of the 1 validation tasks"):
         learn(fleet(), validation=[poor()])
+
+
+def test_a_fleet_without_anomalies_is_told_so_and_what_they_are_needed_for():
+    sizes = EpisodeSizes(3, 0, 5, 5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(InputError) as caught:
+            learn([poor(n_anomaly=0)] * 3, sizes=sizes)
+    assert str(caught.value) == (
+        "none of the 3 tasks has a row that is labelled anomalous, and an episode needs 8 normal rows (3 to adapt to "
+        "and 5 to test on) and 5 anomalous ones (0 and 5); without anomalies, take the model that ships, which adapts "
+        "to normal rows alone"
+    )
+
+
+def test_settings_of_training_are_taken_by_their_names_as_the_command_takes_them():
+    given = {"epochs": 2, "patience": 3, "batch_size": 4, "learning_rate": 0.01}
+    drawn = {"support_normal": 2, "support_anomaly": 1, "query_normal": 4, "query_anomaly": 3}
+    named = learn(fleet(), training=None, sizes=None, **given, **drawn)
+    expected = learn(fleet(), training=TrainingConfig(**given), sizes=EpisodeSizes(**drawn))
+    assert to_bytes(named) == to_bytes(expected)
+    assert named.training["epochs"] == 2
+    one = learn(fleet(), training=TrainingConfig(**given | {"epochs": 9}), epochs=2, **drawn)
+    assert to_bytes(one) == to_bytes(expected)
+    with pytest.raises(InputError, match=r"^units, epoch: method 'auto' has no such setting; name a method"):
+        learn(fleet(), method="auto", epochs=1, query_normal=5, epoch=2)
+    with pytest.raises(InputError, match=r"^epochs is 0; it must be at least 1$"):
+        learn(fleet(), epochs=0)
+    with pytest.raises(InputError, match=r"^query_normal is 2\.5; it must be a whole number"):
+        learn(fleet(), query_normal=2.5)
 
 
 def test_one_task_trains_with_a_warning():

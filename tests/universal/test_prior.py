@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from oddshot.model.auc import exact_auc
-from oddshot.universal.prior import ANOMALY_KINDS, COLUMN_TRANSFORMATIONS, MAX_ABS_Z_SCORE, Prior
+from oddshot.universal.prior import ANOMALY_KINDS, COLUMN_TRANSFORMATIONS, MAX_ABS_Z_SCORE, Contamination, Prior
 
 
 def kurtosis(x):
@@ -96,7 +96,7 @@ def test_unlabelled_rows_hold_some_anomalies_but_not_too_many():
     """Anomalies are marked by a value that no normal row has."""
     made = prior(3)
     normal, anomaly = torch.zeros(2000, 40, 3), torch.ones(2000, 20, 3)
-    rows, is_anomaly = made._contaminated(normal, anomaly)
+    rows, is_anomaly = made._contaminated(normal, anomaly, Contamination())
     assert torch.equal(rows[..., 0] == 1, is_anomaly)
     share = is_anomaly.float().mean(-1)
     assert 0.35 / 2 * 0.85 * 0.9 < float(share.mean()) < 0.35 / 2 * 0.85 * 1.1

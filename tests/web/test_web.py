@@ -5,7 +5,6 @@ import json
 import logging
 import signal
 import socket
-import subprocess
 import sys
 import threading
 import time
@@ -21,6 +20,7 @@ from oddshot.web.logs import JsonFormatter
 from oddshot.web.responses import JsonResponse
 from oddshot.web.security import AccessRules
 from oddshot.web.serving import build_app
+from tests.processes import started
 from tests.web.servers import connection, read_all, running
 
 TOKEN = "correct-horse-battery"
@@ -305,17 +305,17 @@ print("stopped", flush=True)
 """
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_a_stop_finishes_running_requests(number):
-    process = subprocess.Popen([sys.executable, "-c", SLOW], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    url = process.stdout.readline().strip()
-    answers = []
-    client = threading.Thread(target=lambda: answers.append(httpx.get(f"{url}/slow", timeout=10)))
-    client.start()
-    time.sleep(0.5)
-    process.send_signal(number)
-    client.join()
-    out, err = process.communicate(timeout=20)
+    with started([sys.executable, "-c", SLOW]) as process:
+        url = process.stdout.readline().strip()
+        answers = []
+        client = threading.Thread(target=lambda: answers.append(httpx.get(f"{url}/slow", timeout=10)))
+        client.start()
+        time.sleep(0.5)
+        process.send_signal(number)
+        client.join()
+        out, err = process.communicate(timeout=20)
     assert answers[0].json() == {"done": True}
     assert (process.returncode, out) == (0, "stopped\n")
     assert [json.loads(line)["route"] for line in err.splitlines()] == ["/slow"]

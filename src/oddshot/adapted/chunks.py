@@ -21,12 +21,13 @@ def as_tensor(X: NDArray[np.float32], device: torch.device) -> Tensor:
     return torch.from_numpy(np.ascontiguousarray(X)).to(device)[None, None]
 
 
+@torch.no_grad()  # also what the score computes once and keeps
 def score_in_chunks(score: CompiledScore, X: NDArray[np.float32], device: torch.device) -> NDArray[np.float64]:
     """X: [n, M]. Returns [n]."""
     out = np.empty(len(X))
     step = even_step(len(X), score.chunk_rows if device.type == "cpu" else MAX_CHUNK_ROWS)
 
-    @torch.no_grad()
+    @torch.no_grad()  # of the thread that it runs in
     def fill(starts: range) -> None:
         buffers = score.make_buffers(min(step, len(X)))
         for start in starts:

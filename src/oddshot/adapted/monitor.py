@@ -9,17 +9,20 @@ from numpy.typing import NDArray
 from oddshot.adapted.task import AdaptedTask
 from oddshot.data.encoding.interval_column import pair_with_row_before
 from oddshot.data.tables.column_names import format_names
-from oddshot.data.tables.skipped_cells import SkippedCells
+from oddshot.data.tables.skipped_cells import BadCells, SkippedCells
 
 MIN_ROWS = 20  # of fewer, some are often beyond the few labelled ones
 MAX_SHARE = 0.5  # of the rows may lie beyond the range; anomalies alone are fewer
 
 
 class ScoringMonitor:
-    """Encodes any number of blocks of rows to score, and gathers what is to be said of them together."""
+    """Encodes any number of blocks of rows to score, and gathers what is to be said of them together.
 
-    def __init__(self, task: AdaptedTask) -> None:
-        self._task, self._skipped = task, SkippedCells()
+    is_strict: whether a bad cell is refused at once.
+    """
+
+    def __init__(self, task: AdaptedTask, is_strict: bool = False) -> None:
+        self._task, self._skipped, self._where = task, SkippedCells(is_strict), "table"
         self._last: dict[str, Any] = {}  # dates of the last row, for the time since the row before
         self._n_rows, self._n_beyond = 0, np.zeros(len(task.ranges.names), np.int64)
 
@@ -27,13 +30,22 @@ class ScoringMonitor:
         """Encode rows, as AdaptedTask.encode: [n, attributes]. They follow those of the block before."""
         if self._task.encoding.intervals and isinstance(X, pa.Table):
             X = pair_with_row_before(X, self._task.encoding.intervals, self._last)
-        encoded = self._task.encode(X, where, first_row, self._skipped)
+        self._where, encoded = where, self._task.encode(X, where, first_row, self._skipped)
         self._n_beyond += self._task.ranges.count_beyond(encoded)
         self._n_rows += len(encoded)
         return encoded
 
+    @property
+    def bad_cells(self) -> BadCells:
+        """The cells so far that are not what their column holds, and are taken as missing."""
+        return self._skipped.bad_cells
+
     def notices(self) -> list[str]:
-        """Return a sentence for each column with cells taken as missing, one on gaps, and one on columns that moved."""
+        """Return a sentence for each column with cells taken as missing, one on gaps, and one on columns that moved.
+
+        Called when all rows are encoded: then a column with too many bad cells is refused.
+        """
+        self._skipped.check_bad_shares(self._where, self._n_rows)
         parts = (*self._skipped.notices(), self._skipped.gaps_notice(self._n_rows), self._moved_notice())
         return [notice for notice in parts if notice]
 

@@ -1,7 +1,8 @@
-"""Rows that a task was adapted with, found again among rows to score: these must not be compared with themselves.
+"""Rows that a task was adapted with, found again by their values among rows to score.
 
-They are recognised by their values. If equal rows are common, a row that equals a labelled row is most probably another
-row, and the label is good evidence for it: then labelled rows are not searched for.
+An unlabelled row must not be compared with itself: it has its leave-one-out score. A labelled row keeps its label: its
+score is beyond the thresholds of all rates. Where equal rows are to be expected, as in tables of a few categories, a
+row that equals a labelled one is most probably another row, and the score decides.
 """
 
 from dataclasses import dataclass
@@ -10,65 +11,113 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from oddshot.adapted.copies import Copies, are_expected
+from oddshot.data.task import ANOMALY, NORMAL, UNLABELLED
+
 MAX_BLOCK_VALUES = 1 << 21  # hashed at a time
-MAX_TWIN_SHARE = 0.05  # of the rows that have an equal one among them
 
 EncodedRows = NDArray[np.float32]
 FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
 class SeenRows:
     """rows: [L, M], encoded, and scores: [L], of each as if it had not been seen; sorted by `hashes` [L].
 
-    column: the one with the most different values, and is_taken: [65536], which of the slots of its values they have.
-    Most other rows have none of these slots and need no hash.
+    low, high: [L], between which the scores of equal rows are. column: the one with the most different values, and
+    is_taken: [65536], which of the slots of its values they have. Most other rows have none of these slots and need no
+    hash.
     """
 
     rows: EncodedRows
     scores: FloatArray
+    low: FloatArray
+    high: FloatArray
     hashes: NDArray[np.uint64]
     column: int
     is_taken: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, rows: EncodedRows, scores: FloatArray, n_unlabelled: int) -> "SeenRows":
-        """From rows of which the last `n_unlabelled` are not labelled. Of equal rows an unlabelled one counts."""
-        hashes, n_labelled = hash_rows(rows), len(rows) - n_unlabelled
-        _, twins = np.unique(hashes, return_counts=True)
-        has_many_twins = twins[twins > 1].sum() > MAX_TWIN_SHARE * len(rows)
-        kept = np.arange(n_labelled, len(rows)) if has_many_twins else np.roll(np.arange(len(rows)), n_unlabelled)
-        order = kept[np.argsort(hashes[kept], kind="stable")]
+    def of(
+        cls,
+        rows: EncodedRows,
+        scores: FloatArray,
+        labels: NDArray[np.int8],
+        bounds: tuple[float, float],
+        copies: Copies | None = None,
+    ) -> "SeenRows":
+        """rows, scores, labels: of the rows that were used, [L, M], [L] and [L].
+
+        bounds: the lowest threshold, which no labelled normal row is above, and the highest, which all labelled
+        anomalies are above. copies: rows that were not used, as they are copies of a used one. Of equal rows an
+        unlabelled one counts.
+        """
+        low, high = (np.where(labels == UNLABELLED, scores, end) for end in (-np.inf, np.inf))
+        is_clear = ~is_ambiguous(rows, labels)
+        high[is_clear & (labels == NORMAL)] = bounds[0]
+        low[is_clear & (labels == ANOMALY)] = np.nextafter(bounds[1], np.inf)
+        seen = cls._sorted(rows, scores, low, high, labels == UNLABELLED)
+        if copies is None or not len(copies.rows):
+            return seen
+        places = np.concatenate([places for _, places in seen._found(copies.originals)])
+        every = np.concatenate([np.arange(len(rows)), places])
+        scores, low, high = (part[every] for part in (seen.scores, seen.low, seen.high))
+        return cls._sorted(np.concatenate([seen.rows, copies.rows]), scores, low, high, low == high)
+
+    @classmethod
+    def _sorted(
+        cls, rows: EncodedRows, scores: FloatArray, low: FloatArray, high: FloatArray, goes_first: NDArray[np.bool_]
+    ) -> "SeenRows":
+        """goes_first: [L], of equal rows these count."""
+        hashes = hash_rows(rows)
+        order = np.lexsort((~goes_first, hashes))
         column, is_taken = 0, np.zeros(1 << 16, bool)
         if len(rows):
             column = int((np.diff(np.sort(rows, axis=0), axis=0) > 0).sum(axis=0).argmax())
-            is_taken[_slots(rows[order, column])] = True
-        return cls(rows[order], scores[order], hashes[order], column, is_taken)
+            is_taken[_slots(rows[:, column])] = True
+        return cls(rows[order], scores[order], low[order], high[order], hashes[order], column, is_taken)
 
-    def scores_of(self, rows: EncodedRows) -> FloatArray | None:
-        """The scores of rows that all were seen, else None: [n, M] -> [n]."""
+    def leave_one_out(self, rows: EncodedRows) -> FloatArray:
+        """The scores of rows as if they had not been seen, NaN for rows that were not seen: [n, M] -> [n]."""
         scores = np.full(len(rows), np.nan)
-        self.replace_scores(rows, scores)
-        return None if np.isnan(scores).any() else scores
+        for found, places in self._found(rows):
+            scores[found] = self.scores[places]
+        return scores
 
-    def replace_scores(self, rows: EncodedRows, scores: FloatArray) -> None:
-        """Give rows that equal a seen one the score of that one, in place. rows: [n, M], scores: [n]."""
-        if len(self.rows) == 0:
-            return
-        n_block = _rows_of_block(rows)
-        for start in range(0, len(rows), n_block):
+    def restrict(self, rows: EncodedRows, scores: FloatArray) -> None:
+        """Bring the scores of rows that equal a seen one between its bounds, in place. rows: [n, M], scores: [n]."""
+        for found, places in self._found(rows):
+            scores[found] = np.clip(scores[found], self.low[places], self.high[places])
+
+    def _found(self, rows: EncodedRows) -> "list[tuple[IntArray, IntArray]]":
+        """Which rows equal a seen one, and which one, a block at a time."""
+        out: list[tuple[IntArray, IntArray]] = []
+        n_block = max(MAX_BLOCK_VALUES // max(rows.shape[1], 1), 1)
+        for start in range(0, len(rows) if len(self.rows) else 0, n_block):
             block = rows[start : start + n_block]
             candidates = np.flatnonzero(self.is_taken[_slots(block[:, self.column])])
             hashes = hash_rows(block[candidates])
-            position = np.searchsorted(self.hashes, hashes).clip(max=len(self.hashes) - 1)
-            is_found = self.hashes[position] == hashes
-            is_found &= (block[candidates] == self.rows[position]).all(axis=1)
-            scores[start + candidates[is_found]] = self.scores[position[is_found]]
+            places = np.searchsorted(self.hashes, hashes).clip(max=len(self.hashes) - 1)
+            is_found = self.hashes[places] == hashes
+            is_found &= (block[candidates] == self.rows[places]).all(axis=1)
+            out.append((start + candidates[is_found], places[is_found]))
+        return out
 
 
-def _rows_of_block(rows: EncodedRows) -> int:
-    width: int = rows.shape[1]
-    return max(MAX_BLOCK_VALUES // max(width, 1), 1)
+def is_ambiguous(rows: EncodedRows, labels: NDArray[np.int8]) -> NDArray[np.bool_]:
+    """Whether a label does not say how an equal row is to be decided on: [L, M], [L] -> [L].
+
+    Because both labels occur for the same values, or because equal rows are to be expected.
+    """
+    ambiguous, labelled = np.zeros(len(rows), bool), np.flatnonzero(labels != UNLABELLED)
+    if len(labelled):
+        ambiguous[labelled] = are_expected(rows[labelled], rows)
+        is_both = np.isin(hash_rows(rows[labels == NORMAL]), hash_rows(rows[labels == ANOMALY]))
+        twice = rows[labels == NORMAL][is_both]
+        if len(twice):
+            ambiguous[labelled] |= np.isin(hash_rows(rows[labelled]), hash_rows(twice))
+    return ambiguous
 
 
 def _slots(values: NDArray[np.float32]) -> NDArray[np.uint32]:

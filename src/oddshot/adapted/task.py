@@ -4,6 +4,7 @@ Every face (command line, detector, app, service) is thin over `AdaptedTask`: a 
 decided on in one place.
 """
 
+import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from oddshot.adapted.chunks import as_tensor, score_in_chunks
+from oddshot.adapted.copies import DistinctRows, fit_without_copies, without_copies
 from oddshot.adapted.explanation import Explanation, column_contributions, column_orders, nearest_rows
 from oddshot.adapted.ranges import SeenRanges
 from oddshot.adapted.result import ScoredRows
@@ -29,7 +31,7 @@ from oddshot.data.tables.conversion import take_rows
 from oddshot.data.tables.label_copies import warn_of_label_copies
 from oddshot.data.tables.skipped_cells import SkippedCells
 from oddshot.data.task import ANOMALY, NORMAL, UNLABELLED
-from oddshot.decisions.calibration import Decision, FixedThreshold, check_rate, logistic
+from oddshot.decisions.calibration import DEFAULT_RATE, RATES, Decision, FixedThreshold, check_rate, logistic
 from oddshot.decisions.evidence import gather_evidence
 from oddshot.errors import InputError
 from oddshot.methods.compiled import CompiledScore
@@ -38,7 +40,8 @@ from oddshot.methods.eigen import Eigen
 from oddshot.storage.model_file import Model
 
 MAX_UNLABELLED = 1000  # rows that a task is adapted with
-MIN_ROWS_OF_THRESHOLD = 3  # normal and unlabelled; with fewer, a false-positive rate is exceeded (results/field)
+MIN_ROWS_OF_THRESHOLD = 3  # normal and unlabelled; with fewer, a false-positive rate is exceeded (results/decisions)
+RATE_ROUNDING = 1e-6  # relative, of a rate that is read off a threshold
 
 MIN_EXPECTED_POSITIVES = 3  # rows that should be called anomalies, of which there is none in 5 of 100 cases
 
@@ -57,7 +60,7 @@ class AdaptedTask:
 
     support: [n, attributes], the labelled rows, encoded, with their labels [n] (1 = anomaly, 0 = normal). row_numbers:
     [n], how the caller counts them. threshold: the score above which a row is an anomaly. ranges: of the
-    numbers in the rows that it was adapted with. n_unlabelled: how many unlabelled rows the method has used.
+    numbers in the rows that it was adapted with. used: the rows that the method was adapted with, without copies.
     """
 
     model: Model
@@ -69,7 +72,7 @@ class AdaptedTask:
     decision: Decision
     threshold: float
     ranges: SeenRanges
-    n_unlabelled: int
+    used: DistinctRows
 
     @classmethod
     def from_table(
@@ -119,15 +122,20 @@ class AdaptedTask:
         method, rate = model.method, _usable_rate(model, false_positive_rate)
         if method.training:
             method.eval()
-        normal, anomaly = (as_tensor(support[labels == label], method.device) for label in (NORMAL, ANOMALY))
-        rows = LabelledRows(normal, anomaly)
-        others = as_tensor(unlabelled, method.device) if unlabelled is not None and method.uses_unlabelled else None
-        score = method.adapt(rows, others)
-        decision = _decide(model, score, rows, others)
-        threshold = decision.threshold(rate)
         ranges = SeenRanges.of(encoding, support if unlabelled is None else np.concatenate([support, unlabelled]))
-        facts = (threshold, ranges, 0 if others is None else others.shape[2])
-        return cls(model, encoding, score, support, labels, row_numbers, decision, *facts)
+        used = without_copies(support, labels, unlabelled if method.uses_unlabelled else None)
+        rows = LabelledRows(*(as_tensor(part, method.device) for part in (used.normal, used.anomaly)))
+        others = as_tensor(used.unlabelled, method.device) if len(used.unlabelled) else None
+        score = method.adapt(rows, others)
+        score, decision = _decide(model, score, rows, others)
+        return cls(
+            model, encoding, score, support, labels, row_numbers, decision, decision.threshold(rate), ranges, used
+        )
+
+    @property
+    def n_unlabelled(self) -> int:
+        """How many unlabelled rows the method was adapted with, without copies."""
+        return len(self.used.unlabelled)
 
     def at_rate(self, false_positive_rate: float | None) -> "AdaptedTask":
         """The same task, deciding at another false-positive rate; None for the default."""
@@ -137,7 +145,8 @@ class AdaptedTask:
     @cached_property
     def compiled(self) -> CompiledScore:
         """The score in its cheapest form."""
-        return self.score.compiled()
+        with torch.no_grad():
+            return self.score.compiled()
 
     @cached_property
     def seen(self) -> SeenRows:
@@ -145,7 +154,13 @@ class AdaptedTask:
         with torch.no_grad():
             context = self.score.scored_context()
         rows, scores = context.rows[0, 0].float().cpu().numpy(), context.scores[0, 0].double().cpu().numpy()
-        return SeenRows.of(rows, scores, context.n_unlabelled)
+        counts = context.n_anomaly, len(rows) - context.n_anomaly - context.n_unlabelled, context.n_unlabelled
+        if not len(rows):  # methods without leave-one-out scores
+            rows = np.concatenate([self.used.anomaly, self.used.normal])
+            scores, counts = np.full(len(rows), np.nan), (len(self.used.anomaly), len(self.used.normal), 0)
+        labels = np.repeat(np.array([ANOMALY, NORMAL, UNLABELLED], np.int8), counts)
+        bounds = self.decision.threshold(RATES[-1]), self.decision.threshold(RATES[0])
+        return SeenRows.of(rows, scores, labels, bounds, self.used.copies)
 
     def leave_one_out(self) -> tuple[FloatArray, NDArray[np.int8]] | None:
         """Scores of the labelled rows, each hidden from itself, and their labels, [n] each.
@@ -163,15 +178,22 @@ class AdaptedTask:
 
     @property
     def notice(self) -> str:
-        """Where rows are too few for a threshold, how many would do; else nothing."""
-        n = int((self.labels == NORMAL).sum()) + self.n_unlabelled
-        if self.model.calibration is None or n >= MIN_ROWS_OF_THRESHOLD:
+        """Where rows are too few for the threshold, how many would do; else nothing."""
+        return self.threshold_notice(self.threshold)
+
+    def threshold_notice(self, threshold: float) -> str:
+        """Where rows are too few to say how many normal ones lie above a threshold, how many would do; else nothing."""
+        n, rate = len(self.used.normal) + self.n_unlabelled, self.decision.rate(threshold)
+        if rate is None:
             return ""
         rows = f"{n} rows that are normal or unlabelled are" if n > 1 else "one normal row is"
-        return (
-            f"{rows} too few for a threshold: predictions and rates may be far off; label "
-            f"{MIN_ROWS_OF_THRESHOLD - n} more normal rows, or add unlabelled ones"
-        )
+        remedy = "label more normal rows, or add unlabelled ones"
+        if n < MIN_ROWS_OF_THRESHOLD:
+            return f"{rows} too few for a threshold: predictions and rates may be far off; {remedy}"
+        n_needed = math.ceil((1 - RATE_ROUNDING) / rate)
+        if n >= n_needed or rate > (1 - RATE_ROUNDING) * DEFAULT_RATE:
+            return ""
+        return f"{rows} too few for a false-positive rate of {100 * rate:.2g} %, which takes {n_needed:,}; {remedy}"
 
     def nothing_found_notice(self, n_rows: int, n_anomalies: int) -> str:
         """What helps where no row is called an anomaly though some normal ones should be, by the false-positive rate.
@@ -193,21 +215,33 @@ class AdaptedTask:
     def encode(self, X: Any, where: str, first_row: int = 1, skipped: SkippedCells | None = None) -> EncodedRows:
         """Rows as the score takes them: [n, attributes]. where, first_row: how messages call the rows.
 
-        skipped: as in Encoding.transform.
+        skipped: as in Encoding.transform; without it, there is a warning of cells that are taken as missing.
         """
-        return self.encoding.transform(X, where, first_row, skipped)
+        if skipped is not None:
+            return self.encoding.transform(X, where, first_row, skipped)
+        found = SkippedCells()
+        encoded = self.encoding.transform(X, where, first_row, found)
+        for notice in found.notices():
+            warnings.warn(f"{where}: {notice}", stacklevel=2)
+        return encoded
 
     def score_encoded(self, rows: EncodedRows) -> FloatArray:
         """Scores of encoded rows, higher = more anomalous: [n, attributes] -> [n].
 
-        A row that the task was adapted with is hidden from itself, so that it scores as a row that was not.
+        An unlabelled row that the task was adapted with is hidden from itself, so that it scores as a row that was not.
+        A row that equals a labelled one is decided on as its label says.
         """
-        known = self.seen.scores_of(rows) if len(rows) <= len(self.seen.rows) else None
-        if known is not None:
-            return known
         scores = self.score_as_new(rows)
-        self.seen.replace_scores(rows, scores)
+        self.seen.restrict(rows, scores)
         return scores
+
+    def score_fitted(self, rows: EncodedRows) -> FloatArray:
+        """The same for the rows that the task was given: labelled ones are hidden from themselves too."""
+        known = self.seen.leave_one_out(rows)
+        is_unknown = np.isnan(known)
+        if is_unknown.any():
+            known[is_unknown] = self.score_as_new(rows[is_unknown])
+        return known
 
     def score_as_new(self, rows: EncodedRows) -> FloatArray:
         """Scores of encoded rows as if none were among those that the task was adapted with: [n, attributes] -> [n]."""
@@ -238,7 +272,10 @@ class AdaptedTask:
         return None if self.score.is_standardised or threshold < 0 else threshold**0.5
 
     def explain(self, rows: EncodedRows, neighbours: int = 5) -> Explanation:
-        """Why encoded rows have their scores: what each column adds, and the nearest labelled rows."""
+        """Why encoded rows have their scores: what each column adds, and the nearest labelled rows.
+
+        Rows that the task was given are hidden from themselves, whatever their labels.
+        """
         near, distances = nearest_rows(rows, self.support, min(neighbours, len(self.support)))
         normal = np.flatnonzero(self.labels == NORMAL)
         baseline = normal[nearest_rows(rows, self.support[normal], 1)[0][:, 0]]
@@ -246,12 +283,12 @@ class AdaptedTask:
         ends = np.cumsum([0, *(len(encoder.attribute_names) for encoder in encoders)]).tolist()
         groups = [slice(*pair) for pair in pairwise(ends)]
         added, score, start = column_contributions(
-            self.score_encoded,
+            self.score_fitted,
             rows,
             self.support[baseline],
             groups,
             column_orders(len(groups)),
-            ends_are_lowest=len(self.seen.rows) > 0,
+            ends_are_lowest=self.leave_one_out() is not None,
         )
         names, numbers = tuple(encoder.name for encoder in encoders), self.row_numbers
         return Explanation(names, added, score, start, numbers[baseline], numbers[near], distances)
@@ -262,7 +299,7 @@ class AdaptedTask:
         if p is None:  # as certain as a score is far from the threshold, relative to the other scores
             beyond = scores - self.threshold
             p = logistic(beyond / (float(np.median(np.abs(beyond))) or 1.0))
-        return suggest_rows(rows, p, self.support, n)
+        return suggest_rows(rows, scores, p, n)
 
 
 def find_encoding(
@@ -290,7 +327,15 @@ def find_encoding(
     tables, numbers = [take_rows(X, rows) for rows in parts], [rows + 1 for rows in parts]
     encoding = Encoding.fit(tables, ["support"] * len(parts), columns, context, numbers)
     warn_of_label_copies([(X, labels)], encoding.recognised(columns), "support", label_name)
-    return encoding
+    encoded = [encoding.transform(table, "support", 1, SkippedCells()) for table in tables]
+    used = np.concatenate(parts)
+
+    def fit(kept: IntArray) -> Encoding:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # all has been said
+            return Encoding.fit([take_rows(X, used[kept])], ["support"], columns, context, [used[kept] + 1])
+
+    return fit_without_copies(encoding, np.concatenate(encoded), labels[used], fit)
 
 
 def with_rows_before(model: Model, X: Any, columns: ColumnChoice | Encoding | None) -> Any:
@@ -355,9 +400,17 @@ def sample_unlabelled(labels: NDArray[np.int8]) -> IntArray:
     return chosen
 
 
-def _decide(model: Model, score: Score, support: LabelledRows, unlabelled: Tensor | None) -> Decision:
-    """What the scores of this task mean."""
-    if model.calibration is not None:
-        return model.calibration.decide(gather_evidence(score, support, unlabelled))
-    low, high = (float(end[0, 0]) for end in score.span(support))
-    return FixedThreshold(low + model.threshold * (high - low))
+def _decide(model: Model, score: Score, support: LabelledRows, unlabelled: Tensor | None) -> tuple[Score, Decision]:
+    """What the scores of this task mean.
+
+    Scores that are standardised get the scale of the decision, so that those of several fits can be compared: 0 for a
+    median normal row and 1 at the default threshold.
+    """
+    if model.calibration is None:
+        low, high = (float(end[0, 0]) for end in score.span(support))
+        return score, FixedThreshold(low + model.threshold * (high - low))
+    decision = model.calibration.decide(gather_evidence(score, support, unlabelled))
+    if not score.is_standardised:
+        return score, decision
+    location, unit = decision.scale()
+    return score.rescaled(location, unit), decision.rescaled(location, unit)

@@ -28,6 +28,7 @@ from oddshot.data.tables.columns import (
     read_numbers,
     read_timestamps,
 )
+from oddshot.data.tables.skipped_cells import SkippedCells
 from oddshot.errors import InputError
 
 FloatArray = NDArray[np.float64]
@@ -68,10 +69,10 @@ class ColumnValues:
 
 def read_column(table: Any, name: str, encoding: Encoding) -> ColumnValues:
     """Read a column of an Arrow table as the encoding takes it, or a column that it does not use as what it holds."""
-    column, location = table[name], CellLocation("table", name)
+    column, location = table[name], CellLocation("table", name, skipped=SkippedCells())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # they were shown when the table was opened
-        encoder = next((one for one in encoding.encoders if one.name == name), None) or _recognise(column, location)
+        encoder = next((one for one in encoding.encoders if one.name == name), None) or _recognise(column, name)
         if isinstance(encoder, DateColumn):
             return ColumnValues("date", _in_parts(column, lambda part: read_timestamps(part, location, encoder.order)))
         if isinstance(encoder, NumericColumn) and encoder.kind == "boolean":
@@ -93,7 +94,7 @@ def _in_parts(column: Any, read: Callable[[Any], FloatArray]) -> FloatArray:
         return np.concatenate(list(pool.map(read, parts)))
 
 
-def _recognise(column: Any, location: CellLocation) -> ColumnEncoder | None:
+def _recognise(column: Any, name: str) -> ColumnEncoder | None:
     """An encoder that reads the numbers or dates of a column that is not used; None if it holds anything else."""
     for cells in (column.slice(0, _N_PROBED_ROWS), column):  # the first rows mostly settle it
         if arrow_kind(cells) == "other" or not has_values(cells):
@@ -101,7 +102,7 @@ def _recognise(column: Any, location: CellLocation) -> ColumnEncoder | None:
         if recognise_kind([cells]).name not in ("number", "date"):
             return None
     try:
-        encoder = fit_column([column], [location], "number")  # which takes dates as absolute time
+        encoder = fit_column([column], [CellLocation("table", name)], "number")  # which takes dates as absolute time
     except InputError:  # numbers that are too large for the detector
         return None
     return None if isinstance(encoder, str) else encoder

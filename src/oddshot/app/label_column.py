@@ -1,16 +1,20 @@
 """Labels taken from a column of the table itself: which value means what."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from oddshot.app.edits import Edits, Patch
 from oddshot.app.labels import LABEL_NAMES
 from oddshot.app.open_table import OpenTable
-from oddshot.data.label_values import ANOMALY, NORMAL
+from oddshot.data.label_values import ANOMALY, NORMAL, UNLABELLED
+from oddshot.data.tables.column_names import format_names
 from oddshot.data.tables.columns import distinct_values
-from oddshot.data.tables.labels import label_text
+from oddshot.data.tables.label_meaning import LabelMeaning, label_text
+from oddshot.data.tables.labels import check_named_values
+from oddshot.data.tables.parsing import MISSING_VALUES
 from oddshot.errors import InputError
 
 MAX_VALUES = 50  # different ones in a column of labels
@@ -31,20 +35,39 @@ def describe_label_column(open_table: OpenTable, column: str) -> dict[str, Any]:
     return {"name": column, "values": values}
 
 
-def labels_from_column(open_table: OpenTable, column: str, meanings: Mapping[str, int | None] | None = None) -> Patch:
+def labels_by_choice(open_table: OpenTable, column: str, meanings: Mapping[str, int | None]) -> Patch:
     """The change that labels rows by the values of a column, which the detector does not use from then on.
 
-    meanings: the labels by value; rows with other values keep their labels. None for what the values usually mean.
+    meanings: the labels by value, as chosen on the page; rows with other values keep their labels.
     """
     codes, texts = _values(open_table, column)
-    if meanings is None:
-        meanings = {text: _usual_meaning(text) for text in texts}
-    by_code = [meanings.get(text) for text in texts]
-    labels = {row: by_code[code] for row, code in enumerate(codes.tolist()) if by_code[code] is not None}
-    if not labels:
-        listed = ", ".join(texts[:10])
-        raise InputError(f"column {column!r}: no value means normal or anomaly; its values are {listed}")
-    return {"labels": labels, "left_out": {column: True}}
+    patch = _patch(column, codes, [meanings.get(text) for text in texts])
+    if not patch["labels"]:
+        raise InputError(f"column {column!r}: no row has a value that means normal or anomaly; choose what one means")
+    return patch
+
+
+def labels_by_meaning(open_table: OpenTable, column: str, meaning: LabelMeaning) -> tuple[Patch, list[str]]:
+    """The same for a table of the command line, by what its values usually mean, unless a person has named some.
+
+    Also returns what is to be said of the values.
+    """
+    where = open_table.sheet.name
+    codes, texts = _values(open_table, column, None if meaning.named else MAX_VALUES)
+    present = [text for text in texts if text not in MISSING_VALUES]
+    if not present:
+        raise InputError(f"{where}: column {column!r} is empty; expected labels")
+    if meaning.named:
+        labels = [meaning.label_of(text) for text in texts]
+        notices = check_named_values(present, meaning, where, column)
+        return _patch(column, codes, [None if label == UNLABELLED else label for label in labels]), notices
+    usual = [_usual_meaning(text) for text in texts]
+    unknown = [text for text in present if _usual_meaning(text) is None and text != str(UNLABELLED)]
+    if all(label is None for label in usual):
+        listed = format_names(present)
+        raise InputError(f"{where}: column {column!r} has {listed}, none of which is known; {meaning.advice}")
+    notices = [f"{where}: rows with {format_names(unknown)} in column {column!r} stay unlabelled; {meaning.advice}"]
+    return _patch(column, codes, usual), notices if unknown else []
 
 
 def takes_labels_from(edits: Edits, column: str) -> bool:
@@ -52,13 +75,22 @@ def takes_labels_from(edits: Edits, column: str) -> bool:
     return column in edits.left_out and bool(edits.labels)
 
 
-def _values(open_table: OpenTable, column: str) -> tuple[Any, list[str]]:
+def _patch(column: str, codes: NDArray[np.int64], labels: Sequence[int | None]) -> Patch:
+    """The change for rows with values of these numbers, [n], that mean these labels."""
+    by_row = {row: labels[code] for row, code in enumerate(codes.tolist()) if labels[code] is not None}
+    return {"labels": by_row, "left_out": {column: True}}
+
+
+def _values(
+    open_table: OpenTable, column: str, max_values: int | None = MAX_VALUES
+) -> tuple[NDArray[np.int64], list[str]]:
     """The number of the value of each row, [n], and the values as text; the last one stands for missing cells."""
-    if column not in open_table.sheet.table.column_names:
-        raise InputError(f"the table has no column {column[:100]!r}")
+    where, names = open_table.sheet.name, open_table.sheet.table.column_names
+    if column not in names:
+        raise InputError(f"{where}: no column {column[:100]!r}; its columns are {format_names(names)}")
     codes, values = distinct_values(open_table.sheet.table[column])
-    if len(values) > MAX_VALUES:
-        raise InputError(f"column {column!r} has {len(values):,} different values; labels have at most {MAX_VALUES}")
+    if max_values is not None and len(values) > max_values:
+        raise InputError(f"column {column!r} has {len(values):,} different values; labels have at most {max_values}")
     texts = [label_text(value) for value in values.to_pylist()]
     return np.where(codes < 0, len(texts), codes), [*texts, ""]
 

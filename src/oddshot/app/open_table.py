@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from oddshot.app.edits import Edits
 from oddshot.app.groups import GroupColumn, find_group_columns
 from oddshot.app.labels import Labels
-from oddshot.app.learning.labelling_queue import should_find_anomalies
 from oddshot.app.learning.second_detector import SecondDetector
 from oddshot.app.learning.simple_methods import SimpleMethodsJob
 from oddshot.app.pca_map import fit_pca_map
@@ -166,16 +165,11 @@ class OpenTable:
         return weights
 
     def update_suggestion(self, rows: IntArray, scores: FloatArray) -> None:
-        """Choose the row to label next among scored rows; None if all of them are labelled. scores: [len(rows)].
-
-        Once a few normal rows are labelled, the highest ranked row is suggested until enough anomalies are found.
-        """
+        """Choose the row to label next among scored rows; None if all of them are labelled. scores: [len(rows)]."""
         is_unlabelled = ~np.isin(rows, self.labels.rows)
         rows, scores = rows[is_unlabelled], scores[is_unlabelled]
         if len(rows) == 0:
             self.suggested_row = None
-        elif should_find_anomalies(self.labels):
-            self.suggested_row = int(rows[scores.argmax()])
         else:
             self.suggested_row = int(rows[self.ranking.ranker.suggest(self.sheet.encoded[rows], scores, 1)[0]])
 

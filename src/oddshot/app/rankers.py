@@ -51,6 +51,9 @@ class Ranker(Protocol):
     def false_positive_rate(self, threshold: float) -> float | None:
         """The expected share of normal rows above a threshold; None without a calibration."""
 
+    def threshold_notice(self, threshold: float) -> str:
+        """Why that share cannot be relied on, or ""."""
+
     def project(self, rows: EncodedRows) -> FloatArray | None:
         """Encoded rows on the projected axis (Fig. 2c), [n]; None if the method has no such axis."""
 
@@ -83,6 +86,10 @@ class MedianDistanceRanker:
 
     def false_positive_rate(self, threshold: float) -> None:
         """None: there is no calibration."""
+
+    def threshold_notice(self, threshold: float) -> str:
+        """Nothing: no share is told."""
+        return ""
 
     def project(self, rows: EncodedRows) -> None:
         """None: there is no projection."""
@@ -141,6 +148,10 @@ class DetectorRanker:
     def false_positive_rate(self, threshold: float) -> float | None:
         """The expected share of normal rows above a threshold; None without a calibration."""
         return self._task.decision.rate(threshold)
+
+    def threshold_notice(self, threshold: float) -> str:
+        """Where rows are too few to say how many normal ones lie above a threshold, how many would do; else ""."""
+        return self._task.threshold_notice(threshold)
 
     def project(self, rows: EncodedRows) -> FloatArray | None:
         """[n]; the sign is chosen so that the mean of the labelled anomalies is positive."""

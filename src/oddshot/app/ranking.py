@@ -97,7 +97,8 @@ class Ranking:
     def positions(self, scores: FloatArray) -> FloatArray:
         """Positions of scores on the axis, from 0 to 1: [n] -> [n]."""
         scale, low, high = self.axis
-        out: FloatArray = np.clip((np.arcsinh(scores / scale) - low) / (high - low), 0.0, 1.0)
+        with np.errstate(over="ignore"):  # a threshold far beyond all scores has the end of the axis
+            out: FloatArray = np.clip((np.arcsinh(scores / scale) - low) / (high - low), 0.0, 1.0)
         return out
 
     @cached_property

@@ -104,7 +104,7 @@ class SavedEdits:
                 yield connection
         except OSError as error:
             raise file_error("write", path, error) from None
-        except (sqlite3.Error, ValueError, KeyError, TypeError, AttributeError) as error:
+        except (sqlite3.Error, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise FileError(f"{path}: {' '.join(str(error).split())}") from None
 
 

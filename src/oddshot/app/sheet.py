@@ -21,6 +21,7 @@ from oddshot.data.encoding.choice import ColumnChoice
 from oddshot.data.encoding.description import NOT_USED, ColumnDescription, describe_table
 from oddshot.data.encoding.interval_column import pair_with_row_before
 from oddshot.data.tables import read_table
+from oddshot.data.tables.skipped_cells import SkippedCells
 from oddshot.errors import InputError, OddshotError
 from oddshot.storage.container import read_digest
 from oddshot.storage.model_file import Model, to_bytes
@@ -127,7 +128,11 @@ def make_sheet(
     else:
         bound = model
     assert bound.encoding is not None
-    encoded = bound.encoding.transform(used, name)
+    skipped = SkippedCells()
+    encoded = bound.encoding.transform(used, name, skipped=skipped)
+    skipped.check_bad_shares(name, len(encoded))
+    for notice in skipped.notices():
+        warnings.warn(f"{name}: {notice}", stacklevel=2)
     return Sheet(name, digest, table, bound, encoded, truth, tuple(left_out))
 
 

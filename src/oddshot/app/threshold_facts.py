@@ -21,7 +21,7 @@ class ThresholdFacts:
     """The rows above a threshold `value`.
 
     n_above: of the n_rows rows of the table, estimated as long as only n_scored have a score. expected_rate: the share
-    of normal rows above it by the calibration; None without one.
+    of normal rows above it by the calibration; None without one. doubt: why that share cannot be relied on, or "".
     """
 
     value: float
@@ -33,6 +33,7 @@ class ThresholdFacts:
     n_anomalies: int
     n_anomalies_above: int
     expected_rate: float | None
+    doubt: str = ""
 
     @property
     def rows_above(self) -> str:
@@ -49,6 +50,8 @@ class ThresholdFacts:
         known = self._known_false_alarms()
         if self.expected_rate is None:
             return _join("The model has no calibration, so the rate of false alarms is not known.", known)
+        if self.doubt:
+            return _join(f"{self.doubt[0].upper()}{self.doubt[1:]}.", known)
         lowest, highest = _range_of(self.expected_rate)
         at_least, at_most = self.possible_rates
         if lowest > at_most:
@@ -102,6 +105,7 @@ def threshold_facts(open_table: OpenTable) -> ThresholdFacts | None:
         n_anomalies=labels.count(ANOMALY),
         n_anomalies_above=int(is_above[labels.values == ANOMALY].sum()),
         expected_rate=ranking.ranker.false_positive_rate(value),
+        doubt=ranking.ranker.threshold_notice(value),
     )
 
 

@@ -1,14 +1,16 @@
 """Uploaded tables: written to disk as they arrive, under a file name of our own."""
 
 import hashlib
+import warnings
 from pathlib import Path
 
 from fastapi import Request
 
-from oddshot.app.label_column import labels_from_column, takes_labels_from
+from oddshot.app.label_column import labels_by_meaning, takes_labels_from
 from oddshot.app.session import TableSession
 from oddshot.app.sheet import read_sheet
 from oddshot.app.workspace import Workspace
+from oddshot.data.tables.label_meaning import CONVENTION, LabelMeaning
 from oddshot.data.tables.packed_files import COMPRESSED_SUFFIXES
 from oddshot.data.tables.readers import FORMATS
 from oddshot.errors import InputError, OddshotError, file_error
@@ -73,7 +75,9 @@ def open_upload(workspace: Workspace, path: Path, name: str, digest: str) -> Tab
     return workspace.open(digest, lambda edits: read_sheet(path, name, digest, workspace.model, edits))
 
 
-def open_labelled(workspace: Workspace, path: Path, label: str | None) -> TableSession:
+def open_labelled(
+    workspace: Workspace, path: Path, label: str | None, meaning: LabelMeaning = CONVENTION
+) -> TableSession:
     """Open a file of this machine. label: a column to take labels from, unless that was done before."""
     try:
         with open(path, "rb") as file:
@@ -81,9 +85,24 @@ def open_labelled(workspace: Workspace, path: Path, label: str | None) -> TableS
     except OSError as error:
         raise file_error("read", path, error) from None
     session = open_upload(workspace, path, display_name(path.name), digest)
-    if label is not None and not takes_labels_from(session.current.edits, label):
-        session.change(labels_from_column(session.current, label))
+    if label is not None:
+        _take_labels(session, label, meaning)
     return session
+
+
+def _take_labels(session: TableSession, column: str, meaning: LabelMeaning) -> None:
+    """Take labels from a column; those that a person has taken before, and may have corrected since, are kept."""
+    edits, name = session.current.edits, session.current.sheet.name
+    is_taken = takes_labels_from(edits, column)
+    if is_taken and not meaning.named:
+        return
+    patch, notices = labels_by_meaning(session.current, column, meaning)
+    if not is_taken:
+        session.change(patch)
+    elif patch["labels"] != edits.labels:
+        notices = [f"{name}: the labels of the last time are kept; they are others than column {column!r} has now"]
+    for notice in notices:
+        warnings.warn(notice, stacklevel=3)
 
 
 def display_name(name: str) -> str:

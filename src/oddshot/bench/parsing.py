@@ -121,7 +121,7 @@ def _replace_settings(group: str, defaults: ConfigType, changes: dict[str, Any])
 def _parse_value(text: str) -> Any:
     try:
         return json.loads(text)
-    except json.JSONDecodeError:
+    except (json.JSONDecodeError, RecursionError):
         return text
 
 

@@ -13,13 +13,14 @@ from oddshot.cli.app import app_command
 from oddshot.cli.bench import bench_app
 from oddshot.cli.data import data_app
 from oddshot.cli.demo import demo
+from oddshot.cli.ending import INTERRUPTED, interrupt_on_signals
 from oddshot.cli.info import info
 from oddshot.cli.models import models_app
 from oddshot.cli.score import score
 from oddshot.cli.serve import serve
 from oddshot.cli.standard_output import discard, finish_standard_output, prepare_streams, say
 from oddshot.cli.train import train
-from oddshot.errors import CapacityError, FileError, OddshotError, file_error, printable
+from oddshot.errors import CapacityError, FileError, InputError, OddshotError, file_error, printable
 
 _shown: set[str] = set()  # warnings that have been printed
 
@@ -63,12 +64,14 @@ app.add_typer(bench_app, name="bench")
 def main() -> NoReturn:
     """Run the command line.
 
-    An error is one line on stderr, with exit code 1 if the machine's capacity was exceeded and 2 otherwise.
+    An error is one line on stderr, with exit code 1 if the machine's capacity was exceeded and 2 otherwise. Signals
+    that ask the program to end are like Ctrl-C: what is half done is cleaned up.
     """
     _shown.clear()
     warnings.showwarning = _show_warning
     code: str | int | None = 0
     try:
+        interrupt_on_signals()
         prepare_streams()
         _check_working_folder()
         try:
@@ -76,6 +79,8 @@ def main() -> NoReturn:
         except SystemExit as ended:
             code = ended.code
         finish_standard_output()
+    except KeyboardInterrupt:
+        code = INTERRUPTED
     except OddshotError as error:
         code = _report(error)
     except OSError as error:  # of the machine; those of files that a command reads and writes are caught there
@@ -97,8 +102,11 @@ def _check_working_folder() -> None:
 
 
 def _report(error: OddshotError) -> int:
-    """Print the line of an error and return the exit code."""
-    print(f"oddshot: {printable(error)}", file=sys.stderr)
+    """Print the line of an error, in which an argument is the option of that name, and return the exit code."""
+    line = str(error)
+    if isinstance(error, InputError) and error.argument is not None:
+        line = f"--{error.argument.replace('_', '-')}{line.removeprefix(error.argument)}"
+    print(f"oddshot: {printable(line)}", file=sys.stderr)
     return 1 if isinstance(error, CapacityError) else 2
 
 

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from oddshot.cli.options import AnomalyValue, NormalValue, label_meaning
 from oddshot.cli.standard_output import say
 
 
@@ -14,6 +15,8 @@ def app_command(
         typer.Argument(help="Tables to open, and a model: its file or its name. The default is the model that ships."),
     ] = None,
     label: Annotated[str | None, typer.Option(help="Column of the tables that holds labels.")] = None,
+    anomaly_value: AnomalyValue = None,
+    normal_value: NormalValue = None,
     host: Annotated[
         str, typer.Option(help="Address to listen on. Only addresses that other machines cannot reach are allowed.")
     ] = "127.0.0.1",
@@ -59,10 +62,13 @@ def app_command(
         raise InputError(f"{models[0]} and {models[1]} are not tables by their names; one model can be given")
     if label is not None and not tables:
         raise InputError("--label names a column of the tables to open, but no table is given")
+    meaning = label_meaning(anomaly_value, normal_value)
+    if meaning.named and label is None:
+        raise InputError("--anomaly-value and --normal-value tell what the values of --label mean; no --label is given")
     loaded = find_model(models[0] if models else None)
     page = make_app(loaded, labels_folder(), host, max_upload_mib * 2**20)
     for path in tables:
-        open_labelled(page.state.workspace, path, label)
+        open_labelled(page.state.workspace, path, label, meaning)
 
     def on_ready(url: str) -> None:
         say(f"the app is at {url} (Ctrl-C stops it)")

@@ -29,6 +29,7 @@ from oddshot.cli.bench_options import (
 from oddshot.cli.bench_reports import figures, table, unmixed
 from oddshot.cli.options import Address, EngineName, JsonFile, check_outputs, write_json
 from oddshot.cli.standard_output import frees_standard_output, output_path, say
+from oddshot.data.files import named_path
 
 MAX_PRINTED_FAILURES = 20
 
@@ -110,9 +111,9 @@ def run(
 @frees_standard_output
 def export_runs(
     store: RunsPath,
-    out: Annotated[Path, typer.Option(metavar="FILE", help="CSV file to write; - is standard output.")] = Path(
-        "runs.csv"
-    ),
+    out: Annotated[
+        Path, typer.Option(parser=named_path, metavar="FILE", help="CSV file to write; - is standard output.")
+    ] = Path("runs.csv"),
     brief: Annotated[
         bool,
         typer.Option("--brief", help="Write a smaller file, without the AUC of each task. It gives the same tables."),

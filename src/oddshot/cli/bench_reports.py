@@ -26,6 +26,7 @@ from oddshot.cli.bench_options import (
 )
 from oddshot.cli.options import Address, EngineName, JsonFile, check_outputs, write_json
 from oddshot.cli.standard_output import frees_standard_output, say, say_written, write_output
+from oddshot.data.files import named_path
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -66,7 +67,8 @@ def table(
         ),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="File to write the table to; - is standard output.")
+        Path | None,
+        typer.Option(parser=named_path, metavar="FILE", help="File to write the table to; - is standard output."),
     ] = None,
     plugin: Plugins = None,
     json_file: JsonFile = None,
@@ -81,7 +83,7 @@ def table(
       oddshot bench table 3 --store results.db --out table3.tex
       oddshot bench table ranks --store results/published/runs.csv
     """
-    from oddshot.bench import render, tables
+    from oddshot.bench import comparability, render, tables
     from oddshot.bench.export import read_runs
     from oddshot.bench.parsing import parse_datasets, parse_methods, parse_where
     from oddshot.bench.plugins import make_dataset_source
@@ -111,15 +113,22 @@ def table(
     if which not in makers:
         raise InputError(f"table {which!r}; there are {', '.join(makers)}")
     made = makers[which]()
+    other = {
+        "rows": comparability.datasets_of_other_rows(selection),
+        "settings": comparability.other_settings(selection),
+    }
     if compare and used_protocol == "resampled":
         say("note: the paper's figures were made with fixed rows; only `published` compares with them", err=True)
-    _show(made, form, out)
-    write_json(json_file, {"protocol": used_protocol, "auc": auc_kind, **render.to_json_dict(made)})
+    _show(comparability.mark_incomparable(made, selection), form, out)
+    figures = {"protocol": used_protocol, "auc": auc_kind, **render.to_json_dict(made), "not_comparable": other}
+    write_json(json_file, figures)
 
 
 @frees_standard_output
 def unmixed(
-    out: Annotated[Path, typer.Option(metavar="FILE", help="CSV file to write; - is standard output.")],
+    out: Annotated[
+        Path, typer.Option(parser=named_path, metavar="FILE", help="CSV file to write; - is standard output.")
+    ],
     datasets: Datasets = "outlier",
     draws: Annotated[int, typer.Option(metavar="N", min=1, help="Number of random supports of each table.")] = 40,
     unlabelled: Annotated[int, typer.Option(metavar="N", min=1, help="Largest number of unlabelled rows.")] = 200,

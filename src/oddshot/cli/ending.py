@@ -2,9 +2,23 @@
 
 import atexit
 import os
+import signal
 import sys
+import threading
 from collections.abc import Callable
 from typing import NoReturn
+
+from oddshot.data.signals import ending_signals
+
+INTERRUPTED = 130  # the exit code after Ctrl-C, and the other signals that ask the program to end
+
+
+def interrupt_on_signals() -> None:
+    """Raise KeyboardInterrupt at the signals that ask the program to end and would end it at once, as Ctrl-C does."""
+    if threading.current_thread() is threading.main_thread():
+        for number in ending_signals():
+            if signal.getsignal(number) is signal.SIG_DFL:
+                signal.signal(number, signal.default_int_handler)
 
 
 def run_program(main: Callable[[], NoReturn]) -> NoReturn:

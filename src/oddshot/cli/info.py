@@ -16,6 +16,7 @@ from oddshot.cli.options import (
     write_json,
 )
 from oddshot.cli.standard_output import frees_standard_output, say
+from oddshot.data.files import named_path
 
 
 @frees_standard_output
@@ -23,6 +24,7 @@ def info(
     file: Annotated[
         Path,
         typer.Argument(
+            parser=named_path,
             metavar="FILE",
             help="A model (its file or its name), or a table (CSV, Parquet, ARFF, JSON lines or Excel).",
         ),
@@ -90,7 +92,7 @@ def _model_facts(path: Path) -> dict[str, Any]:
         "attributes": None if loaded.encoding is None else loaded.encoding.n_attributes,
         "threshold": loaded.threshold,
         "training": loaded.training,
-        "calibration": None if loaded.calibration is None else sorted(loaded.calibration.cases),
+        "calibrated": loaded.calibration is not None,
     }
     width = "any number of" if loaded.encoding is None else facts["attributes"]
     say(f"{path}: method {facts['method']}, {facts['weights']:,} weights, {width} attributes")
@@ -104,5 +106,5 @@ def _model_facts(path: Path) -> dict[str, Any]:
     if loaded.calibration is None:
         say(f"threshold: {loaded.threshold:.3g} of the way from normal rows to labelled anomalies")
     else:
-        say("calibrated for supports with " + "; ".join(facts["calibration"]))
+        say("calibrated: thresholds are false-positive rates")
     return facts

@@ -10,13 +10,22 @@ from typing import Annotated, Any
 import typer
 
 from oddshot.cli.standard_output import STANDARD_OUTPUT, write_output
+from oddshot.data.files import named_path
 from oddshot.errors import InputError
 
 Label = Annotated[
     str, typer.Option(help="Column with the labels: 1 is an anomaly, 0 a normal row, -1 or empty an unlabelled row.")
 ]
 AnomalyValue = Annotated[
-    str | None, typer.Option(help="The label that means anomaly, if labels are text. Every other label means normal.")
+    list[str] | None,
+    typer.Option(
+        metavar="VALUE,...",
+        help="The label that means anomaly, or several, if labels are text. Every other label means normal.",
+    ),
+]
+NormalValue = Annotated[
+    list[str] | None,
+    typer.Option(metavar="VALUE,...", help="The label that means normal, or several. Every other label means anomaly."),
 ]
 Device = Annotated[str, typer.Option(help="cpu, cuda, or auto, which takes CUDA if it is available.")]
 EngineName = Annotated[
@@ -27,7 +36,13 @@ Address = Annotated[
     typer.Option(metavar="HOST:PORT", help="Address of the Ray cluster. Without it, Ray is started on this machine."),
 ]
 JsonFile = Annotated[
-    Path | None, typer.Option("--json", help="Also write the figures to this JSON file; - is standard output.")
+    Path | None,
+    typer.Option(
+        "--json",
+        parser=named_path,
+        metavar="<path>",
+        help="Also write the figures to this JSON file; - is standard output.",
+    ),
 ]
 Ignore = Annotated[
     list[str] | None,
@@ -84,9 +99,20 @@ def column_choice(
     return ColumnChoice(only, chosen)
 
 
+def label_meaning(anomaly_value: Sequence[str] | None, normal_value: Sequence[str] | None) -> Any:
+    """The LabelMeaning that --anomaly-value and --normal-value ask for; values with commas can be quoted as in CSV."""
+    from oddshot.data.tables.label_meaning import LabelMeaning
+
+    anomalies, normals = (None if given is None else split_names(given) for given in (anomaly_value, normal_value))
+    return LabelMeaning.of(anomalies, normals, ("--anomaly-value", "--normal-value"))
+
+
 def split_names(names: Sequence[str] | None) -> list[str]:
     """The names in all values of an option, each of which may be a list with commas, quoted as in CSV."""
-    return [name.strip() for row in csv.reader(names or ()) for name in row if name.strip()]
+    try:
+        return [name.strip() for row in csv.reader(names or ()) for name in row if name.strip()]
+    except csv.Error:
+        raise InputError(f"{names!r}: expected names separated by commas, on one line") from None
 
 
 def write_json(path: Path | None, figures: Mapping[str, Any]) -> None:
@@ -105,16 +131,15 @@ def check_outputs(inputs: Iterable[Path], **outputs: Path | None) -> None:
     files = list(inputs)
     if _NOTHING in files:
         raise InputError("the name of a file to read is empty, or . alone")
-    read = {realpath(path) for path in files}
+    read = {realpath(path) for path in files if path != STANDARD_OUTPUT}
     written: dict[str, str] = {}
     for option, path in outputs.items():
         if path is None:
             continue
         if path == _NOTHING:
             raise InputError(f"--{option}: the name of a file to write is empty, or . alone")
-        place = realpath(path)
-        is_read = place in read or any(_is_same_file(path, other) for other in read)
-        if is_read and path != STANDARD_OUTPUT:
+        place = "-" if path == STANDARD_OUTPUT else realpath(path)
+        if place in read or any(_is_same_file(path, other) for other in read):
             raise InputError(f"{path}: is read by this command; write to another file")
         if place in written:
             raise InputError(f"{path}: --{written[place]} and --{option} name the same file")

@@ -19,14 +19,17 @@ from oddshot.cli.options import (
     Keep,
     Kinds,
     Label,
+    NormalValue,
     Quiet,
     check_outputs,
     column_choice,
+    label_meaning,
     split_names,
     write_json,
 )
 from oddshot.cli.standard_output import STANDARD_OUTPUT, frees_standard_output, output_path, say, say_written
 from oddshot.cli.starting import starting
+from oddshot.data.files import named_path
 
 if TYPE_CHECKING:
     from oddshot.scoring.distributed import RayScoring
@@ -45,14 +48,26 @@ def score(
     ],
     support: Annotated[
         Path,
-        typer.Option(help="Table with the few labelled rows of the new task; it may hold unlabelled rows as well."),
+        typer.Option(
+            parser=named_path,
+            metavar="<path>",
+            help="Table with the few labelled rows of the new task; it may hold unlabelled rows as well.",
+        ),
     ],
     label: Label,
-    out: Annotated[Path, typer.Option(help="File for the scores, .csv or .parquet; - is standard output, as CSV.")],
+    out: Annotated[
+        Path,
+        typer.Option(
+            parser=named_path,
+            metavar="<path>",
+            help="File for the scores, .csv or .parquet; - is standard output, as CSV.",
+        ),
+    ],
     model: Annotated[
         Path | None, typer.Option(help="File or name of a model.", show_default="the model that ships")
     ] = None,
     anomaly_value: AnomalyValue = None,
+    normal_value: NormalValue = None,
     false_positive_rate: Annotated[
         float | None,
         typer.Option(
@@ -66,6 +81,9 @@ def score(
     columns: Columns = None,
     kind: Kinds = None,
     keep: Keep = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Refuse a cell that is no number in a column of numbers.")
+    ] = False,
     quiet: Quiet = False,
     json_file: JsonFile = None,
 ) -> None:
@@ -75,7 +93,9 @@ def score(
     score (higher is more anomalous), probability of an anomaly (as if half of all rows were anomalies) and anomaly
     (1 or 0). Unlabelled rows in the support improve the scores of the model that ships. Large files are read in
     chunks. With --engine ray, the machines of a cluster score many files at the same time; all of them must be able to
-    read the files. Nothing is written unless all rows could be scored.
+    read the files. A cell that is no number in a column of numbers is a missing value, which is counted and named; if
+    more than 5 % of a column's cells are such, or with --strict, it is an error. Nothing is written unless all rows
+    could be scored.
 
     \b
     Examples:
@@ -90,7 +110,7 @@ def score(
         from oddshot.data.tables import find_files, read_support
         from oddshot.data.tables.labels import swapped_labels_notice
         from oddshot.scoring.kept_columns import check_kept_names
-        from oddshot.scoring.streaming import SCHEMA, check_output, score_files
+        from oddshot.scoring.streaming import SCHEMA, ScoringOptions, check_output, score_files
         from oddshot.universal.names import model_file
         from oddshot.universal.shipped import find_model
 
@@ -103,28 +123,33 @@ def score(
         check_output(out)
     kept = tuple(dict.fromkeys(split_names(keep)))
     check_kept_names(kept, SCHEMA.names)
+    meaning = label_meaning(anomaly_value, normal_value)
     choice = column_choice(ignore, columns, kind, label=label)
     with on_one_core():
         loaded = find_model(model, device)
-    X, y = read_support(support, label=label, anomaly_value=anomaly_value)
+    X, y = read_support(support, label, meaning)
     encoding = find_encoding(loaded, X, y, choice, _context(paths[0]) if loaded.encoding is None else ())
     with on_one_core(len(y) <= MAX_ROWS_ON_ONE_CORE):
         task = AdaptedTask.from_table(loaded, X, y, false_positive_rate, encoding if loaded.encoding is None else None)
     for notice in filter(None, (task.notice, swapped_labels_notice(y))):
         warnings.warn(notice, stacklevel=1)
     with output_path(out, ".csv") as path, progress as on_rows:
-        counts = score_files(task, paths, path, on_rows, score_on_engine, kept)
+        counts = score_files(task, paths, path, on_rows, score_on_engine, ScoringOptions(kept, strict))
     nothing_found = task.nothing_found_notice(counts.rows, counts.anomalies)
     if nothing_found:
         warnings.warn(nothing_found, stacklevel=1)
     if not quiet:
         say(*encoding.describe())
     say(f"{counts.rows:,} rows scored, {counts.anomalies:,} anomalies (score above {task.threshold:.4g})")
+    if counts.n_bad_cells:
+        say(f"{counts.n_bad_cells:,} bad cells taken as missing; the first are named above")
     say_written(out)
     figures = {
         "rows": counts.rows,
         "anomalies": counts.anomalies,
         "threshold": task.threshold,
+        "bad_cells": counts.n_bad_cells,
+        "first_bad_cells": counts.first_bad_cells(),
     }
     write_json(json_file, figures)
 

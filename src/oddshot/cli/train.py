@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from oddshot.cli.ending import INTERRUPTED
 from oddshot.cli.options import (
     AnomalyValue,
     Columns,
@@ -18,12 +19,15 @@ from oddshot.cli.options import (
     JsonFile,
     Kinds,
     Label,
+    NormalValue,
     check_outputs,
     column_choice,
+    label_meaning,
     write_json,
 )
 from oddshot.cli.standard_output import STANDARD_OUTPUT, frees_standard_output, say
 from oddshot.cli.starting import starting
+from oddshot.data.files import named_path
 from oddshot.errors import InputError
 
 if TYPE_CHECKING:
@@ -31,8 +35,6 @@ if TYPE_CHECKING:
     from oddshot.storage.model_file import Model
     from oddshot.training import Ranks
     from oddshot.training.progress import ProgressMode
-
-INTERRUPTED = 130  # the exit code of a command that Ctrl-C has ended
 
 
 @frees_standard_output
@@ -42,9 +44,10 @@ def train(
         typer.Argument(help="CSV, Parquet, ARFF, JSON-lines or Excel files (or patterns). Each file is one task."),
     ],
     label: Label,
-    out: Annotated[Path, typer.Option(help="File to write the model to.")],
+    out: Annotated[Path, typer.Option(parser=named_path, metavar="<path>", help="File to write the model to.")],
     task: Annotated[str | None, typer.Option(help="Column that names the task, if a file holds several tasks.")] = None,
     anomaly_value: AnomalyValue = None,
+    normal_value: NormalValue = None,
     method: Annotated[
         str,
         typer.Option(
@@ -104,13 +107,15 @@ def train(
       oddshot train fleet/*.csv --label fault --out fleet.safetensors
       oddshot train fleet/*.csv --label fault --out fleet.safetensors --resume
       oddshot train all.parquet --task machine --label state --anomaly-value broken --out fleet.safetensors
+      oddshot train fleet/*.csv --label state --anomaly-value bearing,leak --out fleet.safetensors
 
     On several GPUs or machines: torchrun --nproc-per-node 4 -m oddshot train ... gives the same model.
     """
     with starting(show=not quiet):
         from oddshot.data.episodes.sampling import EpisodeSizes
         from oddshot.data.files import atomic_path
-        from oddshot.data.tables import find_files, read_tasks
+        from oddshot.data.tables import find_files
+        from oddshot.data.tables.tasks import tasks_of_files
         from oddshot.methods import find_method
         from oddshot.storage.model_file import to_bytes
         from oddshot.training import TrainingConfig
@@ -130,14 +135,18 @@ def train(
         config = TrainingConfig(epochs=epochs, patience=patience)
         hyperparameters: dict[str, Any] = {} if units is None else {"units": units}
         if method == AUTO and start_model is None:
-            refuse_settings_of_methods(members, hyperparameters)
+            names = [*(["--members"] if members != 1 else []), *(f"--{name}" for name in hyperparameters)]
+            refuse_settings_of_methods(names, "name a method, such as --method relative")
         paths = find_files(files)
+        meaning = label_meaning(anomaly_value, normal_value)
         choice = column_choice(ignore, columns, kind, label=label, task=task)
         check_outputs(paths if start_model is None else [*paths, model_file(start)], out=out, json=json_file)
         progress = _progress_mode(quiet, verbose) if ranks.is_first else False
         with atomic_path(out) if ranks.is_first else nullcontext() as temporary:
             with working_bar("reading the tables", enabled=progress is True):
-                tasks = usable_tasks(read_tasks(paths, label=label, task=task, anomaly_value=anomaly_value), sizes)
+                tasks = usable_tasks(
+                    tasks_of_files(paths, label, task, meaning), sizes, smaller="--query-normal, --query-anomaly"
+                )
             counts = _counts(tasks)
             tell("{tasks} tasks, {rows:,} rows: {anomalies:,} anomalies, {unlabelled:,} unlabelled".format(**counts))
             with working_bar("finding out what the columns hold", enabled=progress is True):

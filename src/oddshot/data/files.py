@@ -3,13 +3,20 @@
 import hashlib
 import os
 import secrets
+import shutil
 import socket
+import stat
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from oddshot.errors import FileError, InputError, file_error, wrong_type
 
+STANDARD_STREAM = Path("-")
+"""Standard input or output as the name of a file."""
+
+_ANY_MAY_WRITE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 _TEMPORARY_SUFFIX = ".part"
 
 
@@ -26,19 +33,27 @@ def as_path(path: object) -> Path:
     return Path(path)
 
 
+def named_path(name: str | os.PathLike[str]) -> Path:
+    """The path of a name that a person gave: - alone is a standard stream, and ./- a file in the working folder."""
+    path = Path(name)
+    return path.absolute() if path == STANDARD_STREAM and os.fspath(name) != "-" else path
+
+
 @contextmanager
 def atomic_path(target: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield a temporary path in the target's folder, and rename it to the target when the block ends without an error.
 
     The block writes the temporary file, which is then flushed to disk and renamed: readers see the old file or the new
     one, never a part of it, even after a crash. If the block raises, the temporary file is deleted and the old file
-    stays as it was.
+    stays as it was. The new file has the mode, the owner, the group and the extended attributes of the old one.
     """
     given = os.fspath(target)
     target, temporary = _plan(given)
     _delete_orphans(target)
     try:
         open(temporary, "xb").close()  # a missing folder or permission is reported before the block does its work
+        if target.exists():
+            _copy_attributes(target, temporary)  # before there is content that others must not read
         yield temporary
         _fsync(temporary)
         os.replace(temporary, target)
@@ -82,10 +97,29 @@ def _plan(given: str) -> tuple[Path, Path]:
         target = Path(os.path.realpath(given))  # a symbolic link is kept: the file that it points to is replaced
         if target.exists() and not target.is_file():
             raise FileError(f"cannot write {given}: it is not a regular file")
+        if target.exists() and not _may_be_written(target):
+            raise FileError(f"cannot write {given}: it is read-only")
     except OSError as error:  # the folder may not be searched, or the name is too long
         raise file_error("write", given, error) from error
     name = f"{_temporary_prefix(target)}{os.getpid()}.{secrets.token_hex(4)}{_TEMPORARY_SUFFIX}"
     return target, target.with_name(name)
+
+
+def _may_be_written(path: Path) -> bool:
+    """Return whether a file is not read-only; root, who may write any file, takes that seriously too."""
+    return os.access(path, os.W_OK) and bool(path.stat().st_mode & _ANY_MAY_WRITE)
+
+
+def _copy_attributes(source: Path, target: Path) -> None:
+    """Give a file the mode, the extended attributes, the group and, where that is allowed, the owner of another."""
+    if sys.platform != "win32":
+        status = source.stat()
+        for owner in (status.st_uid, -1):
+            with suppress(PermissionError):
+                os.chown(target, owner, status.st_gid)
+                break
+    shutil.copystat(source, target)
+    os.utime(target)
 
 
 def _fsync(path: Path) -> None:

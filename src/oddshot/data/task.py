@@ -1,5 +1,6 @@
 """A task: one machine, site or customer, with its rows and labels."""
 
+import warnings
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -58,7 +59,9 @@ class Task:
         object.__setattr__(self, "y", y.astype(np.int8))
 
     @classmethod
-    def from_frame(cls, name: str, frame: Any, label: str, anomaly_value: object = None) -> "Task":
+    def from_frame(
+        cls, name: str, frame: Any, label: str, anomaly_value: object = None, normal_value: object = None
+    ) -> "Task":
         """Make a task of a table one of whose columns holds the labels.
 
         Parameters
@@ -69,8 +72,11 @@ class Task:
             The rows, with their labels.
         label : str
             The column of labels, as in `read_tasks`: 1, true (anomaly), 0, false (normal), -1 or missing (unlabelled).
-        anomaly_value : object, optional
-            The label that means anomaly; every other one is then normal, and a missing one unlabelled.
+        anomaly_value : object or list of objects, optional
+            The label that means anomaly, or several such labels; every other one then means normal, and a missing one
+            is unlabelled.
+        normal_value : object or list of objects, optional
+            The opposite: the label or labels that mean normal; every other one then means anomaly.
 
         Returns
         -------
@@ -90,15 +96,18 @@ class Task:
         array([ 0, -1,  1], dtype=int8)
         """
         from oddshot.data.tables.conversion import as_table
-        from oddshot.data.tables.labels import check_anomaly_value, parse_labels
+        from oddshot.data.tables.label_meaning import LabelMeaning
+        from oddshot.data.tables.labels import check_named_values, distinct_cells, parse_labels
 
         where = f"task {name!r}"
         require_type("label", label, str, "the name of a column")
         table = as_table(frame, where)
         if label not in table.column_names:
             raise InputError(f"{where}: no column {label!r}; its columns are {', '.join(table.column_names[:20])}")
-        labels = parse_labels(table[label], anomaly_value, where, label)
-        check_anomaly_value(table[label], anomaly_value, labels, where, label)
+        meaning = LabelMeaning.of(anomaly_value, normal_value)
+        labels = parse_labels(table[label], meaning, where, label)
+        for notice in check_named_values(distinct_cells([table[label]]), meaning, where, label):
+            warnings.warn(notice, stacklevel=2)
         return cls(name, table.drop_columns([label]), labels)
 
 

@@ -1,37 +1,43 @@
 """From scores to decisions: thresholds for false-positive rates and the probability of an anomaly.
 
-Both are learned on held-out tasks and need no more of a new task than its support. Scores are brought to a common
-scale, v = asinh(a / scale), which is logarithmic for large scores of either sign. On it, the threshold for a rate is
-linear in a few support-score statistics (quantile regression): mean and spread of its normal rows' scores, mean of its
-anomalies', quantiles of the unlabelled rows', and the numbers of rows. The log-odds of an anomaly are piecewise linear
-in v, with one slope up to the threshold for 10 % and another beyond it (logistic regression).
+From features of its support, a small network predicts the distribution of the scores of a task's normal rows; its own
+normal rows count beside that prediction (`normal_scores`). A second network predicts the log-odds of an anomaly, which
+are piecewise linear in the normal quantile of a score, with their bend at the threshold for 10 %. Both networks are
+learned on held-out tasks with supports of all sizes (`learning`), and need no more of a new task than its support.
 """
 
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn.functional import softplus
 
 from oddshot.decisions.evidence import Evidence
-from oddshot.decisions.held_out import HeldOutScores
+from oddshot.decisions.features import N_FEATURES, support_features
+from oddshot.decisions.normal_scores import (
+    KNOTS,
+    N_SHAPE,
+    NormalScores,
+    expected_quantiles,
+    normal_quantile,
+    normal_share_above,
+)
 from oddshot.errors import InputError, one_line
 
 RATES = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5)
 DEFAULT_RATE = 0.05  # of normal rows that may be called anomalies
-REFERENCE_RATE = RATES.index(0.1)  # the log-odds are piecewise linear in v, with their bend at this threshold
-# 1, normal mean and spread, anomaly mean, unlabelled median and 90 %, logs of the three numbers of rows, one squared
-N_FEATURES = 10
-COUNTS, LOG_N_NORMAL, LOG_N_NORMAL_SQUARED = slice(6, 9), 6, 9
-SCALE_SHARE = 0.3  # the scale, as a share of the median normal score
+REFERENCE_RATE = 0.1  # the log-odds are piecewise linear, with their bend at the threshold for this rate
+N_ODDS = 3  # log-odds at the bend, slope below and slope above
 MIN_SLOPE = 0.02  # of the log-odds, so that probabilities grow with the score
 MAX_LINEAR_LOG_ODDS = 5.0  # few held-out rows can prove larger ones: beyond, they grow logarithmically
-MAX_SCALED_SCORE = 300.0  # of v; its sinh is still finite
+MAX_SCALED_SCORE = 300.0  # of asinh(a / scale); its sinh is still finite
+MAX_ABS_INPUT = 6.0  # of a standardised feature
 
 FloatArray = NDArray[np.float64]
 
@@ -71,104 +77,134 @@ class FixedThreshold(Decision):
 
 @dataclass(frozen=True)
 class CalibratedDecision(Decision):
-    """scale: as in v = asinh(a / scale). thresholds: [RATES], on v, falling as rates grow.
+    """normal: the distribution of the normal rows' scores. log_odds: at the bend, slope below and slope above it."""
 
-    log_odds: constant, slope below and slope above the reference threshold.
-    """
-
-    scale: float
-    thresholds: FloatArray
+    normal: NormalScores
     log_odds: tuple[float, float, float]
 
     def threshold(self, rate: float | None = None) -> float:
         """The score above which this share of normal rows lies, by default DEFAULT_RATE."""
-        quantile = _normal_quantiles((DEFAULT_RATE if rate is None else rate,))[0]
-        v = np.interp(quantile, _normal_quantiles(RATES), self.thresholds)
-        return float(self.scale * np.sinh(np.clip(v, -MAX_SCALED_SCORE, MAX_SCALED_SCORE)))
+        return self.normal.score_at(_quantile(DEFAULT_RATE if rate is None else rate))
 
     def rate(self, threshold: float) -> float:
         """The inverse of `threshold`, within RATES."""
-        v = np.arcsinh(threshold / self.scale)
-        quantile = float(np.interp(v, self.thresholds[::-1], _normal_quantiles(RATES)[::-1]))
-        return math.erfc(-quantile / math.sqrt(2)) / 2
+        share = float(normal_share_above(self.normal.quantile_of(np.array([threshold])))[0])
+        return min(max(share, RATES[0]), RATES[-1])
 
     def probability(self, scores: FloatArray) -> FloatArray:
         """[n] -> [n]."""
         constant, below, above = self.log_odds
-        e = np.arcsinh(scores / self.scale) - self.thresholds[REFERENCE_RATE]
+        e = self.normal.quantile_of(scores) - _quantile(REFERENCE_RATE)
         log_odds = constant + below * np.minimum(e, 0) + above * np.maximum(e, 0)
         linear = np.clip(log_odds, -MAX_LINEAR_LOG_ODDS, MAX_LINEAR_LOG_ODDS)
         beyond = np.sign(log_odds) * np.log1p(np.maximum(np.abs(log_odds) - MAX_LINEAR_LOG_ODDS, 0))
         return logistic(linear + beyond)
 
+    def scale(self) -> tuple[float, float]:
+        """Location and unit of scores that are 0 for a median normal row, and 1 at the default threshold."""
+        median = self.threshold(0.5)
+        return median, max(self.threshold() - median, np.finfo(np.float64).tiny)
+
+    def rescaled(self, location: float, unit: float) -> "CalibratedDecision":
+        """The same for scores (s − location) / unit."""
+        return replace(self, normal=self.normal.rescaled(location, unit))
+
 
 @dataclass(frozen=True)
-class CalibrationCase:
-    """Coefficients for supports of one kind.
+class FeatureNetwork:
+    """y = x W + b + tanh(x V + c) U, where x are standardised features.
 
-    scale: as in v = asinh(a / scale). means: [N_FEATURES], which are subtracted from the features. smallest, largest:
-    [N_FEATURES], over the held-out tasks; counts beyond are clipped to these. thresholds: [RATES, N_FEATURES],
-    log_odds: [N_FEATURES + 2], of the features, then the slopes below and above the reference.
+    mean, spread: [D], of the features. W: [D, O], b: [O], V: [D, H], c: [H], U: [H, O].
     """
 
-    scale: float
-    means: tuple[float, ...]
-    smallest: tuple[float, ...]
-    largest: tuple[float, ...]
-    thresholds: tuple[tuple[float, ...], ...]
-    log_odds: tuple[float, ...]
+    mean: Tensor
+    spread: Tensor
+    W: Tensor
+    b: Tensor
+    V: Tensor
+    c: Tensor
+    U: Tensor
 
-    def features(self, evidence: Evidence) -> FloatArray:
-        """Centred features: [T, N_FEATURES]."""
-        F = raw_features(evidence, self.scale)
-        F[:, COUNTS] = np.clip(F[:, COUNTS], self.smallest[COUNTS], self.largest[COUNTS])
-        F[:, 1:] -= self.means[1:]
-        # Not only linear in log n, so that a rate holds for few, some and many normal rows.
-        F[:, LOG_N_NORMAL_SQUARED] = F[:, LOG_N_NORMAL] ** 2
-        return F
+    def __call__(self, features: Tensor) -> Tensor:
+        """[T, D] -> [T, O]."""
+        x = ((features - self.mean) / self.spread).clamp(-MAX_ABS_INPUT, MAX_ABS_INPUT)
+        return x @ self.W + self.b + torch.tanh(x @ self.V + self.c) @ self.U
+
+    @classmethod
+    def mean_of(cls, networks: Sequence["FeatureNetwork"]) -> "FeatureNetwork":
+        """The network whose outputs are the means of those of several; these standardise features alike."""
+        first = networks[0]
+        W, b = (torch.stack(parts).mean(0) for parts in zip(*((one.W, one.b) for one in networks), strict=True))
+        V, c = torch.cat([one.V for one in networks], dim=1), torch.cat([one.c for one in networks])
+        return cls(first.mean, first.spread, W, b, V, c, torch.cat([one.U for one in networks]) / len(networks))
 
     def to_dict(self) -> dict[str, Any]:
-        """By the names of model files."""
-        return {
-            "scale": self.scale,
-            "usual": self.means,
-            "least": self.smallest,
-            "most": self.largest,
-            "thresholds": self.thresholds,
-            "odds": self.log_odds,
-        }
+        """In types that JSON has."""
+        return {name: weights.tolist() for name, weights in vars(self).items()}
+
+    @classmethod
+    def from_dict(cls, data: Any, n_outputs: int) -> "FeatureNetwork":
+        """ValueError, TypeError or KeyError for what is not such a network with so many outputs."""
+        parts = {part.name: torch.tensor(data[part.name], dtype=torch.float64) for part in fields(cls)}
+        D, H = N_FEATURES, len(parts["c"])
+        expected = {"mean": [D], "spread": [D], "W": [D, n_outputs], "b": [n_outputs], "V": [D, H], "U": [H, n_outputs]}
+        if any(list(parts[name].shape) != shape for name, shape in expected.items()):
+            raise ValueError("calibration: numbers of another shape")
+        if not all(part.isfinite().all() for part in parts.values()) or not (parts["spread"] > 0).all():
+            raise ValueError("calibration: expected finite numbers, and spreads above 0")
+        return cls(**parts)
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """What was learned on held-out tasks, for each kind of support that the method can work with."""
+    """What was learned on held-out tasks.
 
-    cases: Mapping[str, CalibrationCase]
+    shape: predicts the distribution of normal scores, [N_SHAPE] numbers; odds: the log-odds, [N_ODDS]. scale: scores
+    that are not standardised are taken as asinh(a / scale), which is logarithmic for large ones of either sign.
+    """
+
+    shape: FeatureNetwork
+    odds: FeatureNetwork
+    scale: float
 
     def decide(self, evidence: Evidence) -> CalibratedDecision:
-        """For a task, the only one of this evidence.
+        """For a task, the only one of this evidence."""
+        features, (normal,) = self.distributions(evidence.standardised(self.scale))
+        constant, below, above = log_odds_of(self.odds(torch.from_numpy(features)))[0].tolist()
+        if not evidence.is_standardised:
+            limit = MAX_SCALED_SCORE
+            normal = replace(normal, scores=self.scale * np.sinh(np.clip(normal.scores, -limit, limit)))
+        return CalibratedDecision(normal, (constant, below, above))
 
-        Without a case for unlabelled rows that of supports without them is taken; any other missing kind is refused.
-        """
-        kind = evidence.support_kind
-        case = self.cases.get(kind) or self.cases.get(kind.removesuffix(", unlabelled"))
-        if case is None:
-            raise InputError(f"the model has no calibration for a support of this kind ({kind})")
-        F = case.features(evidence)[0]
-        thresholds = np.maximum.accumulate((np.array(case.thresholds) @ F)[::-1])[::-1]
-        constant, (below, above) = np.array(case.log_odds[:N_FEATURES]) @ F, case.log_odds[N_FEATURES:]
-        return CalibratedDecision(case.scale, thresholds, (float(constant), below, above))
+    def distributions(self, evidence: Evidence) -> tuple[FloatArray, list[NormalScores]]:
+        """Features [T, D], and the distribution of normal scores of each task. evidence: standardised."""
+        features, location, spread = support_features(evidence)
+        predicted = expected_quantiles(self.shape(torch.from_numpy(features)), torch.from_numpy(KNOTS)).numpy()
+        expected = location[:, None] + spread[:, None] * predicted
+        own = evidence.normal
+        if not evidence.is_leave_one_out:  # rows that a method has seen score lower than new ones, or as low
+            expected, own = np.maximum(expected, own.min(1, keepdims=True)), own[:, :0]
+        return features, [NormalScores.combine(*one) for one in zip(expected, own, strict=True)]
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, in types that JSON has."""
-        return {name: case.to_dict() for name, case in self.cases.items()}
+        return {"shape": self.shape.to_dict(), "odds": self.odds.to_dict(), "scale": self.scale}
 
     @classmethod
     def from_dict(cls, data: Any) -> "Calibration":
         """From what `to_dict` gave, read from a file that may be damaged: ValueError, TypeError or KeyError if so."""
-        if not isinstance(data, dict) or not all(isinstance(case, dict) for case in data.values()):
+        if not isinstance(data, dict) or not all(isinstance(data[name], Mapping) for name in ("shape", "odds")):
             raise TypeError(f"calibration is {str(data)[:40]!r}")
-        return cls({str(name): _parse_case(case) for name, case in data.items()})
+        scale = data["scale"]
+        if not isinstance(scale, float) or not math.isfinite(scale) or scale <= 0:
+            raise ValueError("calibration: the scale is not a number above 0")
+        shape, odds = (FeatureNetwork.from_dict(data[name], n) for name, n in (("shape", N_SHAPE), ("odds", N_ODDS)))
+        return cls(shape, odds, scale)
+
+
+def log_odds_of(outputs: Tensor) -> Tensor:
+    """Log-odds at the bend and slopes, at least MIN_SLOPE, from what the network gives: [T, N_ODDS] -> [T, N_ODDS]."""
+    return torch.cat([outputs[:, :1], MIN_SLOPE + softplus(outputs[:, 1:])], dim=1)
 
 
 def logistic(log_odds: FloatArray) -> FloatArray:
@@ -178,13 +214,6 @@ def logistic(log_odds: FloatArray) -> FloatArray:
     return p
 
 
-@lru_cache(maxsize=64)
-def _normal_quantiles(rates: tuple[float, ...]) -> FloatArray:
-    """Of the standard normal distribution: [n]."""
-    quantiles: FloatArray = torch.special.ndtri(torch.tensor(rates, dtype=torch.float64)).numpy()
-    return quantiles
-
-
 def check_rate(rate: object) -> float | None:
     """A false-positive rate as given by a person, or None for none."""
     if rate is None:
@@ -192,126 +221,9 @@ def check_rate(rate: object) -> float | None:
     if not isinstance(rate, int | float | np.integer | np.floating) or not RATES[0] <= rate <= RATES[-1]:
         shown = one_line(rate)
         expected = f"a number from {RATES[0]} to {RATES[-1]}, such as 0.01 for 1 %"
-        raise InputError(f"false_positive_rate is {shown}; it must be {expected}")
+        raise InputError(f"false_positive_rate is {shown}; it must be {expected}", "false_positive_rate")
     return float(rate)
 
 
-def learn_calibration(episodes: Sequence[HeldOutScores]) -> Calibration:
-    """From episodes of every kind of support that the method can work with."""
-    kinds = dict.fromkeys(part.evidence.support_kind for part in episodes)
-    return Calibration({kind: _learn_case([e for e in episodes if e.evidence.support_kind == kind]) for kind in kinds})
-
-
-def raw_features(evidence: Evidence, scale: float) -> FloatArray:
-    """Features before centring and without the square, 0 where a support has no such rows: [T, N_FEATURES]."""
-
-    def v(scores: FloatArray) -> FloatArray:
-        out: FloatArray = np.arcsinh(scores / scale)
-        return out
-
-    parts = (evidence.normal, evidence.anomaly, evidence.unlabelled)
-    has = [part.shape[1] > 0 for part in parts]
-    F = np.zeros((len(evidence.normal), N_FEATURES))
-    F[:, 0], F[:, 1], F[:, 2] = 1.0, v(evidence.normal).mean(1), v(evidence.normal).std(1)
-    if has[1]:
-        F[:, 3] = v(evidence.anomaly).mean(1)
-    if has[2]:
-        F[:, 4], F[:, 5] = np.quantile(v(evidence.unlabelled), [0.5, 0.9], axis=1)
-    counts = (evidence.normal.shape[1], evidence.anomaly.shape[1], evidence.n_unlabelled)
-    F[:, COUNTS] = np.log(np.maximum(counts, 1))
-    return F
-
-
-def _learn_case(episodes: Sequence[HeldOutScores]) -> CalibrationCase:
-    sizes = np.abs(np.concatenate([part.normal.ravel() for part in episodes]))
-    scale = SCALE_SHARE * float(np.median(sizes)) or float(sizes.mean()) or 1.0
-    raw = np.concatenate([raw_features(part.evidence, scale) for part in episodes])
-    blank = CalibrationCase(scale, _floats(raw.mean(0)), _floats(raw.min(0)), _floats(raw.max(0)), (), ())
-    features = [blank.features(part.evidence) for part in episodes]
-
-    def rows(scores: Sequence[FloatArray]) -> tuple[FloatArray, FloatArray]:
-        """Features and v of all these queries, [T, n] an episode: [N, N_FEATURES], [N]."""
-        F = [np.repeat(of_tasks, part.shape[1], 0) for of_tasks, part in zip(features, scores, strict=True)]
-        return np.concatenate(F), np.concatenate([np.arcsinh(part / scale).ravel() for part in scores])
-
-    (F, v), (G, w) = rows([part.normal for part in episodes]), rows([part.anomaly for part in episodes])
-    thresholds = np.array([fit_quantile(F, v, 1 - rate) for rate in RATES])
-    both, y = np.concatenate([F, G]), np.repeat([0.0, 1.0], [len(F), len(G)])
-    log_odds = fit_log_odds(both, np.concatenate([v, w]) - both @ thresholds[REFERENCE_RATE], y)
-    return replace(blank, thresholds=tuple(map(_floats, thresholds)), log_odds=_floats(log_odds))
-
-
-def _parse_case(case: dict[str, Any]) -> CalibrationCase:
-    thresholds = tuple(_numbers(row, N_FEATURES) for row in case["thresholds"])
-    log_odds, (scale,) = _numbers(case["odds"], N_FEATURES + 2), _numbers([case["scale"]], 1)
-    if len(thresholds) != len(RATES) or scale <= 0 or min(log_odds[N_FEATURES:]) <= 0:
-        raise ValueError("calibration: expected a threshold a rate, a scale and slopes above 0")
-    means, smallest, largest = (_numbers(case[part], N_FEATURES) for part in ("usual", "least", "most"))
-    return CalibrationCase(scale, means, smallest, largest, thresholds, log_odds)
-
-
-def fit_quantile(F: FloatArray, v: FloatArray, level: float, penalty: float = 1e-3) -> FloatArray:
-    """Coefficients c for which F c is the quantile of v at this level: least pinball loss. F: [N, D], v: [N] -> [D].
-
-    F[:, 0] is 1. The loss is smoothed over a hundredth of the spread of v, and the constant then set so that
-    the share of v above F c is what it should be. Coefficients are held back by a penalty in units of the spreads.
-    """
-    from scipy.optimize import minimize  # here: SciPy takes long to import, and scoring does without
-    from scipy.special import expit
-
-    spread = F.std(0)
-    used = np.flatnonzero(spread > 1e-9)
-    X = F[:, used] / spread[used]
-    width = max(float(np.subtract(*np.quantile(v, [0.75, 0.25]))), 1e-9)
-    y, start = v / width, np.zeros(len(used) + 1)
-    start[0] = np.quantile(y, level)
-    for smoothing in (0.3, 0.05, 0.01):
-
-        def loss(c: FloatArray, h: float = smoothing) -> tuple[float, FloatArray]:
-            residual = y - c[0] - X @ c[1:]
-            value = float((level * residual + h * np.logaddexp(0.0, -residual / h)).mean())
-            slope = expit(-residual / h) - level
-            gradient = np.append(slope.mean(), X.T @ slope / len(y) + 2 * penalty * c[1:])
-            return value + penalty * float(c[1:] @ c[1:]), gradient
-
-        start = minimize(loss, start, jac=True, method="BFGS").x
-    out = np.zeros(F.shape[1])
-    out[used] = start[1:] * width / spread[used]
-    out[0] = np.quantile(v - F @ out, level, method="higher")
-    return out
-
-
-def fit_log_odds(F: FloatArray, e: FloatArray, y: FloatArray, penalty: float = 1e-3) -> FloatArray:
-    """Logistic regression, both classes weighing the same, on F [N, D] and on e below and above 0 [N]: [D + 2].
-
-    F[:, 0] is 1. The slopes on e are at least MIN_SLOPE.
-    """
-    from scipy.optimize import minimize
-    from scipy.special import expit
-
-    X = np.column_stack([F, np.minimum(e, 0), np.maximum(e, 0)])
-    spread = np.where(X.std(0) > 1e-9, X.std(0), 1.0)
-    X = X / spread
-    weight = np.where(y > 0, 0.5 / max(y.sum(), 1), 0.5 / max((1 - y).sum(), 1))
-    held = np.append(0.0, np.ones(X.shape[1] - 1))
-
-    def loss(c: FloatArray) -> tuple[float, FloatArray]:
-        z = X @ c
-        value = float(weight @ (np.logaddexp(0, z) - y * z)) + penalty * float(held @ c**2)
-        return value, X.T @ (weight * (expit(z) - y)) + 2 * penalty * held * c
-
-    least = MIN_SLOPE * spread[-2:]
-    start = np.append(np.zeros(F.shape[1]), np.maximum(least, 1.0))
-    bounds = [(None, None)] * F.shape[1] + [(low, None) for low in least]
-    found: FloatArray = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 500}).x
-    return found / spread
-
-
-def _floats(values: FloatArray) -> tuple[float, ...]:
-    return tuple(float(value) for value in values)
-
-
-def _numbers(values: Any, count: int) -> tuple[float, ...]:
-    if len(values) != count or not all(isinstance(value, float | int) and math.isfinite(value) for value in values):
-        raise ValueError(f"calibration: expected {count} numbers")
-    return tuple(float(value) for value in values)
+def _quantile(rate: float) -> float:
+    return float(normal_quantile(np.array([rate]))[0])

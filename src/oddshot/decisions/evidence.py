@@ -1,6 +1,6 @@
-"""Support-score statistics that the calibration uses: all that is known of a task before other rows come."""
+"""Scores of the rows that tasks were adapted with: all that is known of a task's scores before other rows come."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -19,40 +19,44 @@ class Evidence:
     """Of T adapted tasks with supports of the same size.
 
     normal: [T, n], anomaly: [T, a] and unlabelled: [T, u], scores of such rows: by leave-one-out where the method gives
-    these, else of at most MAX_SCORED_ROWS of each. n_unlabelled: rows adapted with.
+    these (`is_leave_one_out`), else of at most MAX_SCORED_ROWS of each. n_columns: [T], of the columns that vary.
+    is_standardised: whether scores have a scale of their own in each task, as in Score.is_standardised.
     """
 
     normal: FloatArray
     anomaly: FloatArray
     unlabelled: FloatArray
-    n_unlabelled: int
+    n_columns: FloatArray
+    is_leave_one_out: bool
+    is_standardised: bool
 
-    @property
-    def support_kind(self) -> str:
-        """Which kind of support it is; each kind has a calibration of its own."""
-        return support_kind(self.anomaly.shape[1], self.n_unlabelled)
-
-
-def support_kind(n_anomaly: int, n_unlabelled: int) -> str:
-    """The kind of a support: with anomalies or normal rows only, with or without unlabelled rows."""
-    return ("anomalies" if n_anomaly else "normal only") + (", unlabelled" if n_unlabelled else "")
+    def standardised(self, scale: float) -> "Evidence":
+        """Scores that are not standardised as asinh(a / scale), which is logarithmic for large ones of either sign."""
+        if self.is_standardised:
+            return self
+        normal, anomaly, unlabelled = (
+            np.arcsinh(part / scale) for part in (self.normal, self.anomaly, self.unlabelled)
+        )
+        return replace(self, normal=normal, anomaly=anomaly, unlabelled=unlabelled, is_standardised=True)
 
 
 @torch.no_grad()
 def gather_evidence(score: Score, support: LabelledRows, unlabelled: Tensor | None = None) -> Evidence:
     """score: of one replica, adapted to this support and these unlabelled rows, [1, T, U, M]."""
-    n_unlabelled = 0 if unlabelled is None else unlabelled.shape[2]
-    context = score.scored_context()
+    context, others = score.scored_context(), support.normal[:, :, :0] if unlabelled is None else unlabelled
     scores = _to_numpy(context.scores)
-    if scores.shape[1] > 0:
+    is_leave_one_out = scores.shape[1] > 0
+    if is_leave_one_out:
         ends = [context.n_anomaly, scores.shape[1] - context.n_unlabelled]
-        anomaly, normal, others = np.split(scores, ends, axis=1)
+        anomaly, normal, of_others = np.split(scores, ends, axis=1)
     else:
-        parts = [support.normal, support.anomaly, support.normal[:, :, :0] if unlabelled is None else unlabelled]
+        parts = [support.normal, support.anomaly, others]
         some = [rows[:, :, _spaced(rows.shape[2], MAX_SCORED_ROWS)] for rows in parts]
         scores = _to_numpy(score(torch.cat(some, dim=2)))
-        normal, anomaly, others = np.split(scores, np.cumsum([rows.shape[2] for rows in some[:2]]), axis=1)
-    return Evidence(normal=normal, anomaly=anomaly, unlabelled=others, n_unlabelled=n_unlabelled)
+        normal, anomaly, of_others = np.split(scores, np.cumsum([rows.shape[2] for rows in some[:2]]), axis=1)
+    low, high = torch.aminmax(torch.cat([*support, others], dim=2), dim=2)
+    n_columns = _to_numpy((high > low).sum(-1))
+    return Evidence(normal, anomaly, of_others, n_columns, is_leave_one_out, score.is_standardised)
 
 
 def _spaced(n: int, max_rows: int) -> Tensor:

@@ -64,6 +64,10 @@ class Score(ABC):
         """Whether scores are standardised by the rows of each task, so that those of several methods are comparable."""
         return False
 
+    def rescaled(self, location: float, unit: float) -> "Score":
+        """(s(x) − location) / unit; for scores that are standardised."""
+        raise NotImplementedError
+
     def scored_context(self) -> "ScoredContext":
         """The rows that the task was adapted with, each scored as if it had not been among them.
 

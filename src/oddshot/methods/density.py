@@ -7,6 +7,7 @@ learned score finds most anomalous are not taken as neighbours, and the nearest 
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -20,6 +21,7 @@ from oddshot.model.neighbours import NeighbourDistance, NeighbourScore, column_s
 SUSPECT_SHARE = 0.35  # of the background rows: those with the highest learned scores are not taken as neighbours
 N_NEIGHBOURS = 10  # of the background
 N_TRUSTED_NORMAL = 5  # labelled normal rows, from which on the nearest one counts as much as the other parts
+FEW_UNLABELLED = 5  # so many unlabelled rows give the distance to the background half of its weight
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,10 @@ class DensityScore(BlendedScore):
     def added(self, x: Tensor) -> Tensor:
         """Σ w z(log d(x)): [R, T, N, M] -> [R, T, N]."""
         return self.neighbours(x)
+
+    def divided_parts(self, unit: float) -> dict[str, Any]:
+        """Other weights of the distances."""
+        return {"neighbours": self.neighbours.divided(unit)}
 
     def span(self, support: LabelledRows) -> tuple[Tensor, Tensor]:
         """Of the leave-one-out scores of the normal rows."""
@@ -49,11 +55,12 @@ def with_density(learned: Score) -> Score:
     spread = column_spread(compressed)
     rows = compressed / spread
     labelled = torch.arange(n_normal, device=rows.device).expand(*context.scores.shape[:2], -1)
+    # A single unlabelled row changes the score by little, so that decisions do not depend on whether there is one.
+    background_weight = context.n_unlabelled / (context.n_unlabelled + FEW_UNLABELLED)
+    nearest_weight = 1 - background_weight * (1 - min(1.0, n_normal / N_TRUSTED_NORMAL))
+    found = [_find(rows, labelled, 1, nearest_weight)]
     if context.n_unlabelled:
-        weight = min(1.0, n_normal / N_TRUSTED_NORMAL)
-        found = [_find(rows, labelled, 1, weight), _find(rows, _unsuspicious(context), N_NEIGHBOURS, 1.0)]
-    else:
-        found = [_find(rows, labelled, 1, 1.0)]
+        found.append(_find(rows, _unsuspicious(context), N_NEIGHBOURS, background_weight))
     statistics, learned_part = standardise_own(context.scores.clamp_min(0).sqrt())
     scores = torch.stack([learned_part, *(own for _, own in found)]).sum(0)
     neighbours = NeighbourScore(spread, [one for one, _ in found])

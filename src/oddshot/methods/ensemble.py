@@ -26,6 +26,15 @@ class MeanScore(Score):
         """x: [1, T, N, M] -> [1, T, N] in float64."""
         return scaled_mean([score(x) for score in self.members], self.scales)
 
+    @property
+    def is_standardised(self) -> bool:
+        """If those of all members are."""
+        return all(score.is_standardised for score in self.members)
+
+    def rescaled(self, location: float, unit: float) -> "MeanScore":
+        """Of every member, which are not divided where they are standardised."""
+        return MeanScore([score.rescaled(location, unit) for score in self.members], self.scales)
+
     def span(self, support: LabelledRows) -> tuple[Tensor, Tensor]:
         """The mean of the members' spans."""
         spans = [score.span(support) for score in self.members]

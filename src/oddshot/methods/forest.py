@@ -4,7 +4,9 @@ What the columns of one task tell can be learned from that task alone once there
 grows with the number of labelled anomalies.
 """
 
+import math
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -16,6 +18,8 @@ from oddshot.methods.tree_growth import grow_forest
 from oddshot.model.blending import standardise_own
 from oddshot.model.compiled_forest import compile_forest
 from oddshot.model.forest import Forest
+
+SHARE_SPREAD = 0.3  # about the standard deviation of shares of anomalies over rows, where that of z(log √a) is 1
 
 
 @dataclass(frozen=True)
@@ -32,6 +36,10 @@ class ForestScore(BlendedScore):
         """w p(x): [R, T, N, M] -> [R, T, N]."""
         return self.weight * self.forest(x.flatten(0, 1)).view(x.shape[:3])
 
+    def divided_parts(self, unit: float) -> dict[str, Any]:
+        """Another weight of the forest."""
+        return {"weight": self.weight / unit}
+
     def compiled(self) -> CompiledScore:
         """The learned score and the trees of the only task compiled."""
         levels = compile_forest(self.forest)
@@ -46,11 +54,12 @@ def with_forest(learned: Score, weight: float) -> Score:
     rows, n_anomaly = context.rows.flatten(0, 1), context.n_anomaly
     n_labelled = rows.shape[1] - context.n_unlabelled
     anomaly, normal = rows[:, :n_anomaly], rows[:, n_anomaly:n_labelled]
-    forest = grow_forest(anomaly, normal)
+    forest = grow_forest(anomaly, normal, rows[:, n_labelled:])
     statistics, learned_part = standardise_own(context.scores.clamp_min(0).sqrt())
     shares = forest.out_of_fold(anomaly, normal)
     if context.n_unlabelled > 0:
         shares = torch.cat([shares, forest(rows[:, n_labelled:])], dim=1)
     weight *= n_anomaly
     scores = learned_part + weight * shares.view_as(learned_part)
-    return ForestScore(learned, statistics, context._replace(scores=scores), forest, weight)
+    blended = ForestScore(learned, statistics, context._replace(scores=scores), forest, weight)
+    return blended.rescaled(0.0, math.hypot(1.0, SHARE_SPREAD * weight))

@@ -4,7 +4,8 @@ operations of torch would take longer to call than to run.
 As in scikit-learn's ExtraTreesClassifier (Geurts et al., 2006), each node tries √M random columns with one random
 threshold each and splits its rows by the one that lowers the Gini impurity most, until all of them have one label (or
 all of 64 random columns or more are constant among them). Each tree leaves out one fold of the rows, so that there are
-trees for every row which have not seen it.
+trees for every row which have not seen it. Random numbers depend on a node's place and on a column's values: the order
+of rows and columns, constant columns and other tasks change no tree.
 """
 
 import math
@@ -23,11 +24,11 @@ TREES_PER_ANOMALY, MAX_TREES = 64, 128
 N_FOLDS = 8
 MAX_DEPTH = 20
 MAX_CANDIDATES = 64  # columns from which those that are not constant among the rows of a node are tried
-MAX_DRAWN = 2**12  # random numbers of one tree at one depth that are drawn at once with those of the others
 
 Values = NDArray[Any]  # float32 or float64, as the rows are
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
+Hashes = NDArray[np.uint64]
 
 
 class Nodes(NamedTuple):
@@ -80,36 +81,50 @@ class TreeLevel(NamedTuple):
     children: Nodes
 
 
-def grow_forest(anomaly: Tensor, normal: Tensor) -> Forest:
-    """Trees that tell these anomalies [B, a, M] from these normal rows [B, n, M]; the same rows give the same trees."""
-    rows: Values = torch.cat([anomaly, normal], dim=1).cpu().numpy()
-    n_anomaly, (N, M) = anomaly.shape[1], rows.shape[1:]
+def grow_forest(anomaly: Tensor, normal: Tensor, others: Tensor | None = None) -> Forest:
+    """Trees that tell these anomalies [B, a, M] from these normal rows [B, n, M]; the same rows give the same trees.
+
+    others: further rows of the tasks, [B, u, M], which tell columns apart that are alike in the labelled rows.
+    """
+    known = [anomaly, normal] if others is None else [anomaly, normal, others]
+    rows: Values = torch.cat(known, dim=1).cpu().numpy()
+    n_anomaly, n_tasks, n_labelled = anomaly.shape[1], len(rows), anomaly.shape[1] + normal.shape[1]
+    order, n_varying = order_columns(rows, n_labelled)
+    rows = rows[:, :n_labelled]
+    rows = np.take_along_axis(rows, order[:, None], axis=2)
     n_trees = min(TREES_PER_ANOMALY * n_anomaly, MAX_TREES)
     is_left_out = left_out_rows(rows, n_anomaly, n_trees)
     roots, growing = _roots(rows, ~is_left_out, n_anomaly)
     nodes, growing = _mixed(roots, growing)
-    n_tried = max(1, math.isqrt(M))
-    n_candidates = min(M, max(MAX_CANDIDATES, 4 * n_tried))
-    first_draws, generator = _first_draws(n_trees, n_candidates), torch.Generator()
-    generator.set_state(first_draws.state)
     levels: list[TreeLevel] = []
     while len(nodes.tree) > 0 and len(levels) < MAX_DEPTH:
-        depth, tree = len(levels), nodes.tree % n_trees
-        if depth < len(first_draws.numbers):
-            draws = first_draws.numbers[depth][:, tree, nodes.number]
-        else:  # as many numbers whatever the rows are, so that a task has the same trees alone and among others
-            draws = _draw(generator, (n_trees, min(2**depth, N), n_candidates), tree, nodes.number)
-        splits = _best_splits(growing, nodes.counts, draws.astype(rows.dtype, copy=False), n_tried)
+        task, tree = np.divmod(nodes.tree, n_trees)
+        splits = _best_splits(growing, nodes.counts, n_varying[task], _seeds(tree, len(levels), nodes.number))
         if not splits.is_any.any():
             break
         level, growing = _descend(nodes, growing, splits)
         nodes, growing = _mixed(level.children, growing)
         levels.append(level)
-    nodes_of_trees = (part.reshape(-1, n_trees, part.shape[1]) for part in _join_levels(roots, levels))
-    column, left, threshold, share, left_out = (
-        torch.from_numpy(part).to(anomaly.device) for part in (*nodes_of_trees, is_left_out)
-    )
-    return Forest(column, left, threshold, share, len(levels), left_out)
+    column, left, threshold, share = (part.reshape(n_tasks, n_trees, -1) for part in _join_levels(roots, levels))
+    column = np.take_along_axis(order[:, None], column, axis=2)
+    arrays = (column, left, threshold, share, is_left_out)
+    columns, lefts, thresholds, shares, left_out = (torch.from_numpy(part).to(anomaly.device) for part in arrays)
+    return Forest(columns, lefts, thresholds, shares, len(levels), left_out)
+
+
+def order_columns(rows: Values, n_labelled: int) -> tuple[IntArray, IntArray]:
+    """An order of the columns that depends on their values alone, and how many are not constant in the labelled rows.
+
+    Those that are constant there are last. So neither the order of the columns nor constant ones change a tree. rows:
+    [B, N, M], labelled ones first -> [B, M], [B].
+    """
+    varies = (rows[:, :n_labelled] != rows[:, :1]).any(1)
+    values = rows.astype(np.float64)
+    deviation = values - values.mean(1, keepdims=True)
+    z = deviation / np.maximum(np.abs(deviation).max(1, keepdims=True), np.finfo(np.float64).tiny)
+    of_rows = (z + z * z).sum(2, keepdims=True)  # the same in any order of the columns
+    keys = np.where(varies, (z * (of_rows + of_rows * of_rows)).sum(1), math.inf)
+    return keys.argsort(axis=1, kind="stable"), varies.sum(1)
 
 
 def left_out_rows(rows: Values, n_anomaly: int, n_trees: int) -> BoolArray:
@@ -129,10 +144,7 @@ def left_out_rows(rows: Values, n_anomaly: int, n_trees: int) -> BoolArray:
 @lru_cache(maxsize=8)
 def _fold_weights(width: int) -> NDArray[np.float64]:
     """A random number for each column: [M]."""
-    weights: NDArray[np.float64] = torch.randn(
-        width, generator=torch.Generator().manual_seed(0), dtype=torch.float64
-    ).numpy()
-    return weights
+    return np.random.default_rng(0).normal(size=width)
 
 
 def _roots(rows: Values, is_seen: BoolArray, n_anomaly: int) -> tuple[Nodes, GrowingRows]:
@@ -157,61 +169,51 @@ def _mixed(nodes: Nodes, rows: GrowingRows) -> tuple[Nodes, GrowingRows]:
     return mixed, rows._replace(place=rows.place.take(kept.take(order)), node=node.take(order))
 
 
-class FirstDraws(NamedTuple):
-    """Random numbers of the roots, [3, K, 1, D], and of their children, [3, K, 2, D]; the generator's state after."""
-
-    numbers: tuple[Values, Values]
-    state: Tensor
+def _seeds(tree: IntArray, depth: int, number: IntArray) -> Hashes:
+    """A number for each node, by its place in its tree alone: a task has the same trees alone and among others. [S]."""
+    return _hash((tree * MAX_DEPTH + depth).astype(np.uint64) << np.uint64(32) | number.astype(np.uint64))
 
 
-@lru_cache(maxsize=8)
-def _first_draws(n_trees: int, n_candidates: int) -> FirstDraws:
-    """They are the same for all tasks with as many trees and columns."""
-    generator = torch.Generator().manual_seed(0)
-    roots, children = (torch.rand(3, n_trees, n, n_candidates, generator=generator).numpy() for n in (1, 2))
-    return FirstDraws((roots, children), generator.get_state())
+def _hash(numbers: Hashes) -> Hashes:
+    """Well mixed bits (the finaliser of splitmix64)."""
+    z = (numbers + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
 
 
-def _draw(generator: torch.Generator, shape: tuple[int, int, int], tree: IntArray, number: IntArray) -> Values:
-    """Uniform random numbers for S nodes, of the [3, trees, nodes that there may be, D] that come next: [3, S, D]."""
-    n_nodes, n_possible = int(number.max()) + 1, shape[1]
-    if n_possible * shape[2] <= MAX_DRAWN:
-        drawn = torch.rand(3, *shape, generator=generator)
-    else:
-        drawn = torch.empty(3, shape[0], n_nodes, shape[2])
-        for part in drawn.flatten(0, 1):  # few of the nodes are there: the numbers of the others are passed over
-            part.uniform_(generator=generator)
-            _skip(generator, (n_possible - n_nodes) * shape[2])
-    numbers: Values = drawn.numpy()[:, tree, number]
+def _uniform(bits: Hashes) -> Values:
+    """Numbers from 0 to below 1, of the last 24 bits each."""
+    numbers: Values = (bits & np.uint64(2**24 - 1)).astype(np.float32) * np.float32(2.0**-24)
     return numbers
 
 
-def _skip(generator: torch.Generator, n: int) -> None:
-    """Pass over n numbers of `uniform_` in float32, which takes 32 random bits for each; a 64-bit integer takes 64."""
-    torch.empty(n // 2, dtype=torch.int64).random_(generator=generator)
-    torch.empty(n % 2).uniform_(generator=generator)
-
-
-def _best_splits(rows: GrowingRows, counts: Values, draws: Values, n_tried: int) -> Splits:
+def _best_splits(rows: GrowingRows, counts: Values, n_varying: IntArray, seeds: Hashes) -> Splits:
     """For each node, of the random splits that are tried the one that lowers the impurity most.
 
-    counts: [2, S]. draws: [3, S, D], uniform random numbers; of more than D columns D are drawn, with replacement.
+    counts: [2, S]. n_varying: [S], how many columns of the task are not constant; these come first, and the root of
+    their number is tried. seeds: [S]. Of more than MAX_CANDIDATES columns some are drawn, with replacement.
     """
-    (S, D), (M, R), node = draws.shape[1:], rows.values.shape, rows.node
+    R, node, S = rows.values.shape[1], rows.node, len(seeds)
     every, starts = np.arange(S), node.searchsorted(np.arange(S))
-    candidates = None if D == M else np.minimum((draws[0].T * M).astype(np.int64), M - 1)  # [D, S]
-    if candidates is None:
-        values = rows.values.take(rows.place, 1)  # [D, A]
+    n_tried = np.sqrt(np.maximum(n_varying, 1)).astype(np.int64)
+    D = max(min(int(n_varying.max()), max(MAX_CANDIDATES, 4 * int(n_tried.max()))), 1)
+    bits = _hash(seeds + np.arange(D, dtype=np.uint64)[:, None])  # [D, S]
+    if int(n_varying.max()) == D:
+        candidates = np.arange(D)[:, None].repeat(S, 1)
+        values = rows.values[:D].take(rows.place, 1)  # [D, A]
     else:
+        candidates = (_uniform(bits >> np.uint64(40)) * n_varying).astype(np.int64)
         values = rows.values.take(candidates.take(node, 1) * R + rows.place)
     low, high = np.minimum.reduceat(values, starts, axis=1), np.maximum.reduceat(values, starts, axis=1)
-    tried = _largest(np.where((high > low).T, draws[1], -1.0), n_tried).T  # those that are not constant first
+    priority = np.where(high > low, _uniform(bits), np.float32(-1))  # those that are not constant first
+    tried = (-priority).argsort(axis=0, kind="stable")[: int(n_tried.max())]
     places = tried * S + every
-    low, high = low.take(places), high.take(places)  # [tried, S]
-    is_usable = high > low
-    threshold = low + draws[2, :, :n_tried].T * (high - low)
+    low, high, column = low.take(places), high.take(places), candidates.take(places)  # [tried, S]
+    is_usable = (high > low) & (np.arange(len(tried))[:, None] < n_tried)
+    share = _uniform(bits >> np.uint64(24)).take(places).astype(low.dtype)
+    threshold = low + share * (high - low)
     threshold = np.where(threshold >= high, low, threshold)  # by rounding
-    column = tried if candidates is None else candidates.take(places)
     is_below = rows.values.take(column.take(node, 1) * R + rows.place) <= threshold.take(node, 1)
     left = np.add.reduceat(rows.is_of.take(rows.place, 1)[:, None] * is_below, starts, axis=2)  # [2, tried, S]
     purity = _purity(left) + _purity(counts[:, None] - left)
@@ -224,12 +226,6 @@ def _best_splits(rows: GrowingRows, counts: Values, draws: Values, n_tried: int)
         left.reshape(2, -1).take(places, 1),
         ~is_below.take(best.take(node) * len(node) + np.arange(len(node))),
     )
-
-
-def _largest(values: Values, k: int) -> IntArray:
-    """Places of the k largest numbers of each row, the largest first: [S, D] -> [S, k]."""
-    places: IntArray = torch.from_numpy(values).topk(k).indices.numpy()
-    return places
 
 
 def _descend(nodes: Nodes, rows: GrowingRows, splits: Splits) -> tuple[TreeLevel, GrowingRows]:

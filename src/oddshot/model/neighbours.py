@@ -44,6 +44,10 @@ class NeighbourScore(NamedTuple):
         compressed = compress(x) / self.spread
         return torch.stack([distance(compressed) for distance in self.distances]).sum(0)
 
+    def divided(self, unit: float) -> "NeighbourScore":
+        """The sum divided by a unit."""
+        return NeighbourScore(self.spread, [d._replace(weight=d.weight / unit) for d in self.distances])
+
     def of_only_task(self) -> "NeighbourScore":
         """The same for x: [N, M]."""
         distances = [d._replace(reference=d.reference[0, 0], statistics=d.statistics[0, 0]) for d in self.distances]
@@ -59,8 +63,13 @@ def compress(x: Tensor) -> Tensor:
 
 
 def column_spread(rows: Tensor) -> Tensor:
-    """The standard deviation of each column: [..., N, M] -> [..., 1, M]."""
-    return rows.std(-2, correction=0, keepdim=True).clamp_min(MIN_SPREAD)
+    """The standard deviation of each column, by which differences are divided: [..., N, M] -> [..., 1, M].
+
+    Smaller where columns are constant, so that the mean of squared differences is that over the columns that vary.
+    """
+    share = (rows != rows[..., :1, :]).any(-2, keepdim=True).to(rows.dtype).mean(-1, keepdim=True)
+    spread: Tensor = rows.std(-2, correction=0, keepdim=True).clamp_min(MIN_SPREAD)
+    return spread * torch.where(share > 0, share, 1.0).sqrt()
 
 
 def mean_distance(x: Tensor, reference: Tensor, k: int, is_itself: Tensor | None = None) -> Tensor:

@@ -10,7 +10,7 @@ from typing import Any
 from oddshot.adapted.task import AdaptedTask
 from oddshot.errors import CapacityError, OddshotError
 from oddshot.scoring.cluster import connect, import_ray
-from oddshot.scoring.streaming import FileChunk, ScoredChunk, file_chunks, score_chunks
+from oddshot.scoring.streaming import FileChunk, ScoredChunk, ScoringOptions, file_chunks, score_chunks
 
 MAX_RETRIES = 3  # of a file whose worker was lost
 MAX_FILES_PER_CPU = 2  # submitted at a time, so that no CPU is idle; the cluster keeps their scores in memory
@@ -35,7 +35,7 @@ class RayScoring:
     def __init__(self, address: str | None = None, n_workers: int | None = None) -> None:
         self._ray, self._address, self._n_workers = import_ray(), address, n_workers
 
-    def __call__(self, task: AdaptedTask, files: Sequence[Path], keep: Sequence[str] = ()) -> Iterator[FileChunk]:
+    def __call__(self, task: AdaptedTask, files: Sequence[Path], options: ScoringOptions) -> Iterator[FileChunk]:
         """Yield each file's name with each chunk of its scores, in the order of the files."""
         ray = self._ray
         connected_here = connect(ray, self._address, self._n_workers)
@@ -47,7 +47,7 @@ class RayScoring:
             while waiting or submitted:
                 while waiting and len(submitted) < max_submitted:
                     file = waiting.popleft()
-                    submitted.append((file, remote_score.remote(shared_task, file, keep)))
+                    submitted.append((file, remote_score.remote(shared_task, file, options)))
                 yield from self._chunks_of(task, *submitted.popleft())
         finally:
             if connected_here:
@@ -68,13 +68,13 @@ class RayScoring:
         yield from file_chunks(task, result.chunks, file)
 
 
-def score_file(task: AdaptedTask, file: str, keep: Sequence[str] = ()) -> FileScores:
+def score_file(task: AdaptedTask, file: str, options: ScoringOptions) -> FileScores:
     """Score a file on a worker. A wrong file is a result and no failure: scoring it again would not help."""
     result = FileScores()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         try:
-            result.chunks = list(score_chunks(task, file, keep))
+            result.chunks = list(score_chunks(task, file, options))
         except OddshotError as error:
             result.error = error
     texts = (str(warning.message) for warning in caught if issubclass(warning.category, UserWarning))

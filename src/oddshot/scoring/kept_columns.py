@@ -8,7 +8,8 @@ import pyarrow.compute as pc
 
 from oddshot.adapted.task import AdaptedTask
 from oddshot.data.tables.column_names import format_names
-from oddshot.data.tables.columns import arrow_kind
+from oddshot.data.tables.columns import CellLocation, arrow_kind, read_any_numbers
+from oddshot.data.tables.skipped_cells import SkippedCells
 from oddshot.data.tables.spreadsheet_text import escape_formulas
 from oddshot.errors import InputError
 
@@ -29,13 +30,17 @@ def split_kept(chunk: Any, names: Sequence[str], task: AdaptedTask, file: str) -
         if name not in chunk.column_names:
             columns = format_names(chunk.column_names, _MAX_COLUMNS_SHOWN)
             raise InputError(f"{file}: no column {name!r} to keep; its columns are {columns}")
-    kept = pa.table({name: _plain(chunk[name], name, file) for name in names})
+    kinds = task.encoding.stored_kinds
+    kept = pa.table({name: _plain(chunk[name], name, file, is_number=kinds.get(name) == "number") for name in names})
     return chunk.drop_columns([name for name in names if name not in task.encoding.columns]), kept
 
 
-def _plain(column: Any, name: str, file: str) -> Any:
-    """A column in a type that all formats of scores have."""
+def _plain(column: Any, name: str, file: str, is_number: bool) -> Any:
+    """A column in a type that all formats of scores have. is_number: whether cells of text are taken as missing."""
     kind = arrow_kind(column)
+    if is_number and kind == "text":
+        numbers = read_any_numbers(column, CellLocation(file, name, skipped=SkippedCells()))
+        return pa.chunked_array([pa.array(numbers, from_pandas=True)])
     if kind == "other":
         raise InputError(f"{file}: column {name!r} holds {column.type} values, which cannot be kept")
     if pa.types.is_dictionary(column.type):

@@ -13,6 +13,7 @@ from oddshot.adapted.memory import held_bytes
 from oddshot.adapted.monitor import ScoringMonitor
 from oddshot.adapted.task import AdaptedTask
 from oddshot.data.tables.column_names import format_names
+from oddshot.data.tables.columns import MAX_MAGNITUDE
 from oddshot.data.tables.labels import swapped_labels_notice
 from oddshot.data.task import ANOMALY, NORMAL, UNLABELLED
 from oddshot.errors import InputError
@@ -55,10 +56,11 @@ class CachedDetector:
         return monitor.encode(rows.table() if matrix is None else matrix, "rows"), monitor.notices()
 
     def matrix(self, rows: RequestRows) -> NDArray[Any] | None:
-        """Rows as numbers, [n, columns], where all columns and cells are finite ones; otherwise None."""
+        """Rows as numbers, [n, columns], where all columns and cells are numbers of a usual size; otherwise None."""
         has_all = self.is_numeric and len(rows.names) == len(self.columns) and set(rows.names) == set(self.columns)
         matrix = rows.matrix(self.columns) if has_all else None
-        return None if matrix is None or np.isinf(matrix).any() else matrix  # of a table, infinite cells are missing
+        is_usual = matrix is not None and not (np.abs(matrix.astype(np.float64)) > MAX_MAGNITUDE).any()
+        return matrix if is_usual else None  # cells of a table that are infinite or too large are missing
 
     def score(self, rows: NDArray[np.float32]) -> NDArray[np.float64]:
         """Score encoded rows: [n, attributes] -> [n]."""

@@ -22,6 +22,22 @@ _LABELS: Schema = {
     "items": {"enum": [1, 0, -1, None]},
     "description": "For each row: 1 anomaly, 0 normal, -1 or null unlabelled. At least one is 0.",
 }
+_OTHER_LABELS: Schema = {
+    "type": "array",
+    "minItems": 1,
+    "items": {**_CELL, "description": "null is unlabelled"},
+    "description": "For each row: a label of any kind, of which anomaly_value or normal_value says what it means.",
+}
+_LABEL: Schema = {"type": ["number", "string", "boolean"]}
+_ANOMALY_VALUE: Schema = {
+    "anyOf": [_LABEL, {"type": "array", "minItems": 1, "items": _LABEL}],
+    "description": "The label, or the labels, that mean anomaly; every other one means normal.",
+}
+_NORMAL_VALUE: Schema = {
+    **_ANOMALY_VALUE,
+    "description": "The label, or the labels, that mean normal; every other one means anomaly.",
+}
+_VALUES_PARAMETER: Schema = {"type": "array", "items": {"type": "string"}}
 _RATE: Schema = {
     "type": "number",
     "minimum": RATES[0],
@@ -105,6 +121,8 @@ def _adapt_operation(limits: ServiceLimits) -> Schema:
         "description": "The same support gives the same id, however often it is sent.",
         "parameters": [
             _parameter("label", {"type": "string"}, "Arrow only: the column of labels; without it, `label`."),
+            _parameter("anomaly_value", _VALUES_PARAMETER, "Arrow only: the labels that mean anomaly."),
+            _parameter("normal_value", _VALUES_PARAMETER, "Arrow only: the labels that mean normal."),
             _parameter("false_positive_rate", _RATE, "Arrow only."),
             _parameter("kinds", {"type": "string"}, "Arrow only: kinds of columns by name, as a JSON object."),
         ],
@@ -137,6 +155,8 @@ def _score_operation(limits: ServiceLimits) -> Schema:
         "parameters": [
             _parameter("id", _ID, "Arrow only: the detector."),
             _parameter("label", {"type": "string"}, "Arrow only: the column with the labels of some rows."),
+            _parameter("anomaly_value", _VALUES_PARAMETER, "Arrow only, with label: those that mean anomaly."),
+            _parameter("normal_value", _VALUES_PARAMETER, "Arrow only, with label: those that mean normal."),
             _parameter("false_positive_rate", _RATE, "Arrow only, with label."),
             _parameter("kinds", {"type": "string"}, "Arrow only, with label: kinds by name, as a JSON object."),
         ],
@@ -148,7 +168,18 @@ def _score_operation(limits: ServiceLimits) -> Schema:
 
 
 def _support_schemas(limits: ServiceLimits) -> list[Schema]:
-    return [_object({**rows, "labels": _LABELS}, _OPTIONAL_IN_SUPPORT) for rows in _row_schemas(limits)]
+    """Supports with rows of both kinds, and with labels 1 and 0 or others whose meaning is given."""
+    absent: Schema = {"type": "null"}
+    ways: list[tuple[Schema, Schema]] = [
+        ({"labels": _LABELS}, {"anomaly_value": absent, "normal_value": absent}),
+        ({"labels": _OTHER_LABELS, "anomaly_value": _ANOMALY_VALUE}, {"normal_value": absent}),
+        ({"labels": _OTHER_LABELS, "normal_value": _NORMAL_VALUE}, {"anomaly_value": absent}),
+    ]
+    return [
+        _object({**rows, **required}, {**optional, **_OPTIONAL_IN_SUPPORT})
+        for required, optional in ways
+        for rows in _row_schemas(limits)
+    ]
 
 
 def _row_schemas(limits: ServiceLimits) -> list[Schema]:

@@ -1,22 +1,28 @@
 """Parsing of request bodies, JSON or Arrow, into supports and rows; anything else is an error of one sentence."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic_core import from_json
 from starlette.exceptions import HTTPException
 
 from oddshot.data.tables.ipc import from_ipc
+from oddshot.data.tables.label_meaning import LabelMeaning
 from oddshot.errors import InputError
+from oddshot.service.labels import PARAMETERS, labels_from_json, meaning_from_json, split_labels
 from oddshot.service.limits import ServiceLimits
-from oddshot.service.rows import RequestRows, rows_from_arrow, rows_from_json
-from oddshot.service.support import Support, labels_from_json, make_support, split_labels
+from oddshot.service.rows import ArrowRows, RequestRows, rows_from_arrow, rows_from_json
+from oddshot.service.support import Support, make_support
 
 JSON = "application/json"
 ARROW = "application/vnd.apache.arrow.stream"
-_SUPPORT_FIELDS = ("rows", "columns", "labels", "false_positive_rate", "kinds")
-_SUPPORT_PARAMETERS = ("label", "false_positive_rate", "kinds")
+_VALUES = ("anomaly_value", "normal_value")
+_SUPPORT_FIELDS = ("rows", "columns", "labels", *_VALUES, "false_positive_rate", "kinds")
+_SUPPORT_PARAMETERS = ("label", *_VALUES, "false_positive_rate", "kinds")
+
+Query = Mapping[str, Sequence[str]]
+"""The values of each query parameter: those of anomaly_value and normal_value may be several."""
 
 
 @dataclass(frozen=True)
@@ -36,17 +42,17 @@ def parse_media_type(header: str | None) -> str:
     return media_type
 
 
-def parse_adapt_request(body: bytes, media_type: str, query: Mapping[str, str], limits: ServiceLimits) -> Support:
+def parse_adapt_request(body: bytes, media_type: str, query: Query, limits: ServiceLimits) -> Support:
     """Parse POST /v1/adapt. In Arrow the labels are in the column that the query parameter `label` names."""
     if media_type == JSON:
         _check_known(query, (), "query parameter")
         return _support_from_json(_parse_json_object(body), limits)
     _check_known(query, _SUPPORT_PARAMETERS, "query parameter")
-    rows, labels = split_labels(rows_from_arrow(_parse_arrow(body), limits, "rows"), query.get("label", "label"))
-    return make_support(rows, labels, _parse_rate(query), limits, _parse_kinds(query))
+    rows = rows_from_arrow(_parse_arrow(body), limits, "rows")
+    return _support_from_arrow(rows, _one(query, "label") or "label", query, limits)[1]
 
 
-def parse_score_request(body: bytes, media_type: str, query: Mapping[str, str], limits: ServiceLimits) -> ScoreRequest:
+def parse_score_request(body: bytes, media_type: str, query: Query, limits: ServiceLimits) -> ScoreRequest:
     """Parse POST /v1/score.
 
     With Arrow the query parameter `id` names a detector, or `label` the column with the labels of some of the rows,
@@ -58,12 +64,13 @@ def parse_score_request(body: bytes, media_type: str, query: Mapping[str, str], 
     all_rows = rows_from_arrow(_parse_arrow(body), limits, "rows")
     if "id" in query:
         _check_known(query, ("id",), "query parameter")
-        return ScoreRequest(all_rows, query["id"])
-    if "label" not in query:
+        return ScoreRequest(all_rows, _one(query, "id"))
+    label = _one(query, "label")
+    if label is None:
         raise InputError("query: expected id, or label, the column with the labels of some rows")
     _check_known(query, _SUPPORT_PARAMETERS, "query parameter")
-    rows, labels = split_labels(all_rows, query["label"])
-    return ScoreRequest(rows, support=make_support(rows, labels, _parse_rate(query), limits, _parse_kinds(query)))
+    rows, support = _support_from_arrow(all_rows, label, query, limits)
+    return ScoreRequest(rows, support=support)
 
 
 def _score_request_from_json(content: dict[str, Any], limits: ServiceLimits) -> ScoreRequest:
@@ -85,8 +92,20 @@ def _support_from_json(content: dict[str, Any], limits: ServiceLimits) -> Suppor
     _check_known(content, _SUPPORT_FIELDS, "field")
     _check_present(content, ("rows", "labels"))
     rows = rows_from_json(content["rows"], _column_names(content), limits, "support")
-    labels = labels_from_json(content["labels"], len(rows))
-    return make_support(rows, labels, content.get("false_positive_rate"), limits, content.get("kinds"))
+    meaning = meaning_from_json(content.get("anomaly_value"), content.get("normal_value"))
+    labels, notes = labels_from_json(content["labels"], len(rows), meaning)
+    support = make_support(rows, labels, content.get("false_positive_rate"), limits, content.get("kinds"))
+    return replace(support, notes=notes)
+
+
+def _support_from_arrow(
+    all_rows: ArrowRows, label: str, query: Query, limits: ServiceLimits
+) -> tuple[ArrowRows, Support]:
+    """Split a table with a column of labels: its other columns, and the support."""
+    meaning = LabelMeaning.of(query.get("anomaly_value"), query.get("normal_value"), PARAMETERS)
+    rows, (labels, notes) = split_labels(all_rows, label, meaning)
+    support = make_support(rows, labels, _parse_rate(query), limits, _parse_kinds(query))
+    return rows, replace(support, notes=notes)
 
 
 def _column_names(content: dict[str, Any]) -> Any:
@@ -115,20 +134,26 @@ def _parse_arrow(body: bytes) -> Any:
     return from_ipc(body)
 
 
-def _parse_rate(query: Mapping[str, str]) -> float | None:
-    if "false_positive_rate" not in query:
-        return None
+def _one(query: Query, name: str) -> str | None:
+    """The value of a query parameter that is given once, None where it is not given."""
+    values = query.get(name, ())
+    if len(values) > 1:
+        raise InputError(f"query: {name} is given {len(values)} times; expected one value")
+    return values[0] if values else None
+
+
+def _parse_rate(query: Query) -> float | None:
+    rate = _one(query, "false_positive_rate")
     try:
-        return float(query["false_positive_rate"])
+        return None if rate is None else float(rate)
     except ValueError:
         raise InputError("query: false_positive_rate is not a number") from None
 
 
-def _parse_kinds(query: Mapping[str, str]) -> Any:
-    if "kinds" not in query:
-        return None
+def _parse_kinds(query: Query) -> Any:
+    kinds = _one(query, "kinds")
     try:
-        return from_json(query["kinds"])
+        return None if kinds is None else from_json(kinds)
     except ValueError:
         raise InputError("query: kinds is not a JSON object with kinds by the names of columns") from None
 

@@ -8,7 +8,7 @@ described, and sends requests made from the description to every route that is).
 import asyncio
 import json
 import math
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import TypeVar
 
@@ -23,7 +23,7 @@ from oddshot.service.detector_service import BusyError, DetectorService
 from oddshot.service.limits import ServiceLimits
 from oddshot.service.metrics import MEDIA_TYPE, MetricsFolder
 from oddshot.service.openapi import openapi_document
-from oddshot.service.requests import ARROW, parse_adapt_request, parse_media_type, parse_score_request
+from oddshot.service.requests import ARROW, Query, parse_adapt_request, parse_media_type, parse_score_request
 from oddshot.service.store import DetectorStore, StoreError
 from oddshot.storage.model_file import Model
 from oddshot.web.responses import JsonResponse, error_response
@@ -80,9 +80,10 @@ def build_service(
 def _add_detector_routes(app: FastAPI, service: DetectorService) -> None:
     """Routes that adapt detectors and score rows."""
 
-    async def parse(request: Request, parser: Callable[[bytes, str, Mapping[str, str], ServiceLimits], T]) -> T:
+    async def parse(request: Request, parser: Callable[[bytes, str, Query, ServiceLimits], T]) -> T:
         media_type = parse_media_type(request.headers.get("content-type"))
-        query, body = dict(request.query_params), await request.body()
+        query = {name: request.query_params.getlist(name) for name in request.query_params}
+        body = await request.body()
         is_plain = media_type == ARROW and "label" not in query
         if len(body) <= (MAX_ARROW_BYTES_IN_EVENT_LOOP if is_plain else MAX_BYTES_IN_EVENT_LOOP):
             return parser(body, media_type, query, service.limits)
@@ -94,7 +95,8 @@ def _add_detector_routes(app: FastAPI, service: DetectorService) -> None:
         await request.body()
         async with _time_limit(service.limits.max_seconds):
             support = await parse(request, parse_adapt_request)
-            return JsonResponse((await service.adapt(support, store=True)).summary)
+            summary = (await service.adapt(support, store=True)).summary
+            return JsonResponse({**summary, "notes": [*support.notes, *summary["notes"]]})
 
     @app.post("/v1/score")
     async def score(request: Request) -> Response:
@@ -112,6 +114,7 @@ def _add_detector_routes(app: FastAPI, service: DetectorService) -> None:
         if cached is None:
             raise HTTPException(404, "no detector has this id; it was not adapted here, or has expired: adapt again")
         scores, notes = await service.score(cached, parsed.rows)
+        notes = notes if parsed.support is None else [*parsed.support.notes, *notes]
         is_arrow = ARROW in request.headers.get("accept", "")
         if len(scores) <= MAX_ROWS_ANSWERED_IN_EVENT_LOOP:
             return _scores_response(cached, scores, notes, is_arrow)

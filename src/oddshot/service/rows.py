@@ -14,7 +14,7 @@ from oddshot.data.tables.conversion import as_table
 from oddshot.errors import InputError
 from oddshot.service.limits import ServiceLimits
 
-_CELL_TYPES = {float, int, str, bool, type(None)}
+CELL_TYPES = {float, int, str, bool, type(None)}
 _NUMBER_TYPES = frozenset(
     {pa.float64(), pa.float32(), pa.int64(), pa.int32(), pa.int16(), pa.int8(), pa.uint8(), pa.uint16()}
 )
@@ -76,7 +76,7 @@ def rows_from_json(rows: Any, columns: Any, limits: ServiceLimits, where: str) -
     where: the field of the request, for messages.
     """
     if not isinstance(rows, list):
-        raise InputError(f"{where}: {_type_name(rows)}; expected a list of rows")
+        raise InputError(f"{where}: {type_name(rows)}; expected a list of rows")
     if columns is not None:
         if not isinstance(columns, list) or not all(isinstance(name, str) for name in columns):
             raise InputError(f"{where}: columns is not a list of names")
@@ -89,11 +89,11 @@ def rows_from_json(rows: Any, columns: Any, limits: ServiceLimits, where: str) -
     for number, row in enumerate(cells, 1):
         if not isinstance(row, list):
             raise InputError(
-                f"{where}: row {number} is {_type_name(row)}; expected a list of cells, one for each column"
+                f"{where}: row {number} is {type_name(row)}; expected a list of cells, one for each column"
             )
         if len(row) != len(names):
             raise InputError(f"{where}: row {number} has {len(row)} cells; there are {len(names)} columns")
-        if not _CELL_TYPES.issuperset(map(type, row)):
+        if not CELL_TYPES.issuperset(map(type, row)):
             raise _cell_error(row, names, number, where)
     return JsonRows(names, cells)
 
@@ -120,7 +120,7 @@ def rows_from_arrow(table: Any, limits: ServiceLimits, where: str) -> ArrowRows:
 
 def _cells_of_object(row: Any, names: tuple[str, ...], number: int, where: str) -> list[Any]:
     if not isinstance(row, dict):
-        raise InputError(f"{where}: row {number} is {_type_name(row)}; expected an object, or columns beside rows")
+        raise InputError(f"{where}: row {number} is {type_name(row)}; expected an object, or columns beside rows")
     if len(row) != len(names):
         raise InputError(f"{where}: row {number} has {len(row)} columns, row 1 has {len(names)}")
     try:
@@ -130,9 +130,9 @@ def _cells_of_object(row: Any, names: tuple[str, ...], number: int, where: str) 
 
 
 def _cell_error(row: list[Any], names: tuple[str, ...], number: int, where: str) -> InputError:
-    name, cell = next(pair for pair in zip(names, row, strict=True) if type(pair[1]) not in _CELL_TYPES)
+    name, cell = next(pair for pair in zip(names, row, strict=True) if type(pair[1]) not in CELL_TYPES)
     expected = "expected a number, text, true, false or null"
-    return InputError(f"{where}: row {number}, column {name!r}: {_type_name(cell)}; {expected}")
+    return InputError(f"{where}: row {number}, column {name!r}: {type_name(cell)}; {expected}")
 
 
 def _all_numbers(cells: list[list[Any]]) -> bool:
@@ -154,6 +154,7 @@ def _decoded_bytes(column: Any) -> int:
     return total
 
 
-def _type_name(value: Any) -> str:
+def type_name(value: Any) -> str:
+    """What a value of a JSON body is, for messages."""
     names = {dict: "an object", list: "a list", str: "text", bool: "true or false", type(None): "null"}
     return names.get(type(value), "a number")

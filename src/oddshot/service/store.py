@@ -169,7 +169,7 @@ def _read_support(table: Any, labels: NDArray[np.int8], rate: float | None) -> S
     kinds = (table.schema.metadata or {}).get(_KINDS_KEY)
     try:
         choice = ColumnChoice() if kinds is None else ColumnChoice.of(json.loads(kinds))
-    except ValueError:
+    except (ValueError, RecursionError):
         raise InputError("the kinds of the columns are altered") from None
     return Support(table.replace_schema_metadata(None) if kinds is not None else table, labels, rate, choice)
 

@@ -11,22 +11,25 @@ from numpy.typing import NDArray
 from oddshot.adapted.task import sample_unlabelled
 from oddshot.data.encoding import ColumnChoice
 from oddshot.data.tables.ipc import to_ipc
-from oddshot.data.tables.labels import parse_labels
 from oddshot.data.task import NORMAL, UNLABELLED
 from oddshot.decisions.calibration import check_rate
 from oddshot.errors import InputError
 from oddshot.service.limits import ServiceLimits
-from oddshot.service.rows import ArrowRows, RequestRows
+from oddshot.service.rows import RequestRows
 
 
 @dataclass(frozen=True)
 class Support:
-    """An Arrow table of n rows and their labels, [n]: 1 = anomaly, 0 = normal, -1 = unlabelled."""
+    """An Arrow table of n rows and their labels, [n]: 1 = anomaly, 0 = normal, -1 = unlabelled.
+
+    notes: what is to be said of the labels as the request has them.
+    """
 
     table: Any
     labels: NDArray[np.int8]
     false_positive_rate: float | None = None
     columns: ColumnChoice = field(default_factory=ColumnChoice)
+    notes: tuple[str, ...] = ()
 
     def detector_id(self, model_digest: str) -> str:
         """Hash of the model, the support, the rate and the kinds: the same request always gets the same id."""
@@ -57,26 +60,3 @@ def make_support(
         raise InputError(f"column {choice.intervals[0]!r}: the kind interval needs the row before; send the difference")
     choice.check_names(rows.names, "support")
     return Support(rows.table().take(used).combine_chunks(), labels[used], check_rate(rate), choice)
-
-
-def labels_from_json(labels: Any, n_rows: int) -> NDArray[np.int8]:
-    """Parse the labels of a JSON body, 1, 0, -1 or null for each row: [n_rows]."""
-    if not isinstance(labels, list):
-        raise InputError("labels is not a list; expected 1, 0, -1 or null for each row")
-    if len(labels) != n_rows:
-        raise InputError(f"there are {n_rows} rows and {len(labels)} labels")
-    for number, label in enumerate(labels, 1):
-        if label is not None and (type(label) not in (int, float) or label not in (0, 1, -1)):
-            raise InputError(f"label {number} is not 1 (anomaly), 0 (normal), -1 or null (unlabelled)")
-    return np.array([UNLABELLED if label is None else label for label in labels], np.int8)
-
-
-def split_labels(rows: ArrowRows, label: str) -> tuple[ArrowRows, NDArray[np.int8]]:
-    """Split the column of labels off: the other columns, and the labels, [n]."""
-    if label not in rows.names:
-        raise InputError(f"rows: no column {label[:60]!r}, which should hold the labels")
-    if len(rows.names) == 1:
-        raise InputError("rows: no columns beside the labels")
-    labels = parse_labels(rows.content[label], where="rows", name=label)
-    content = rows.content.drop_columns([label])
-    return ArrowRows(content, tuple(content.column_names)), labels

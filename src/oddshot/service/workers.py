@@ -17,6 +17,7 @@ import torch
 import uvicorn
 from fastapi import FastAPI
 
+from oddshot.data.signals import ending_signals
 from oddshot.errors import InputError
 from oddshot.service.limits import ServiceLimits
 from oddshot.service.metrics import MetricsFolder
@@ -85,7 +86,7 @@ def _supervise(
 ) -> None:
     """Keep n_workers processes running, restarting those that end, until a signal to stop; then let them finish."""
     stopping, is_announced = threading.Event(), False
-    for signal_number in (signal.SIGINT, signal.SIGTERM):
+    for signal_number in ending_signals():
         signal.signal(signal_number, lambda *_: stopping.set())
     running = [start(worker) for worker in range(n_workers)]
     while not stopping.is_set():
@@ -109,7 +110,7 @@ def _run_worker(config: WorkerConfig, listening: socket.socket, worker: int, fol
     """Serve in a worker process until it is terminated or its parent has ended."""
     server = make_server(config.build(MetricsFolder(folder, worker)))
     threading.Thread(target=_stop_after_parent, args=(server,), daemon=True).start()
-    for signal_number in (signal.SIGINT, signal.SIGTERM):
+    for signal_number in ending_signals():
         signal.signal(signal_number, signal.SIG_IGN)  # uvicorn raises the signal again after it has stopped
     server.run(sockets=[listening])
 

@@ -32,7 +32,7 @@ def model_facts(model: "Model") -> Facts:
     if model.calibration is None:
         decision = f"fixed: {model.threshold:.3g} of the way from normal rows to labelled anomalies"
     else:
-        decision = "calibrated for supports with " + "; ".join(sorted(model.calibration.cases))
+        decision = "calibrated"
     columns = "any: each table is encoded by its own rows" if model.encoding is None else column_lines(model.encoding)
     return [
         ("Method", f"{model.method.name}, {model.n_weights:,} weights"),

@@ -3,6 +3,7 @@
 import dataclasses
 import math
 import sys
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from numbers import Real
@@ -25,8 +26,13 @@ from oddshot.methods.ensemble import Ensemble
 from oddshot.model.device import resolve_device
 from oddshot.storage.container import read_container, read_header, to_sealed_bytes
 from oddshot.storage.display import model_facts, to_html, to_line
+from oddshot.storage.finite_scores import require_finite_scores
 
-FORMAT = 2  # format 1 had no calibration
+FORMAT = 3  # format 1 had no calibration, format 2 one that was learned for few sizes of supports
+EARLIER_CALIBRATION = (
+    "the model was written by an earlier version, whose thresholds held for few numbers of rows only: it is read "
+    "without its calibration; train it again"
+)
 KEY = "oddshot"
 MAX_WEIGHT = 1e18  # the squares of larger weights would exceed the range of float32
 DEFAULT_THRESHOLD = 0.25  # if none was learned; scores are squared distances, so this is half of the distance
@@ -195,7 +201,7 @@ def from_bytes(data: bytes) -> Model:
     header = read_header(data, KEY, "model", FORMAT)
     version = header.get("format")
     try:
-        if version not in (1, FORMAT):
+        if version not in (1, 2, FORMAT):
             raise ValueError(f"format is {version!r}")
         for name, kind in _HEADER_TYPES.items():
             if not isinstance(header[name], kind):
@@ -203,13 +209,13 @@ def from_bytes(data: bytes) -> Model:
         method = _build_method(header, parse_tensors(data))
         encoding = None if header["encoding"] is None else Encoding.from_dict(header["encoding"])
         calibration = header.get("calibration")  # format 1 has none
-        return Model(
-            method,
-            encoding,
-            header["threshold"],
-            header["training"],
-            None if calibration is None else Calibration.from_dict(calibration),
-        )
+        if version == 2 and calibration is not None:
+            calibration = None
+            warnings.warn(EARLIER_CALIBRATION, stacklevel=2)
+        calibration = None if calibration is None else Calibration.from_dict(calibration)
+        model = Model(method, encoding, header["threshold"], header["training"], calibration)
+        require_finite_scores(method, calibration, None if encoding is None else encoding.n_attributes)
+        return model
     except (SafetensorError, KeyError, TypeError, ValueError, RuntimeError, OverflowError) as error:
         reason = f"{error} is missing" if isinstance(error, KeyError) else " ".join(str(error).split())[:160]
         raise ModelFileError(f"the model file does not fit together: {reason}") from None

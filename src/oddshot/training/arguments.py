@@ -1,5 +1,6 @@
 """Checks of the arguments of `meta_train`, each with one line that names the argument."""
 
+from dataclasses import fields, replace
 from typing import Any
 
 from oddshot.data.encoding import Encoding
@@ -26,6 +27,17 @@ def check_settings(**given: object) -> None:
     for name, value in given.items():
         if value is not None:
             require_type(name, value, *_EXPECTED[name])
+
+
+def split_settings(
+    given: dict[str, Any], training: TrainingConfig | None, sizes: EpisodeSizes | None
+) -> tuple[TrainingConfig, EpisodeSizes, dict[str, Any]]:
+    """Settings that were given by their names: those of training, those of episodes, and the others, of a method."""
+    parts: list[dict[str, Any]] = []
+    rest = dict(given)
+    for kind in (TrainingConfig, EpisodeSizes):
+        parts.append({field.name: rest.pop(field.name) for field in fields(kind) if field.name in rest})
+    return replace(training or TrainingConfig(), **parts[0]), replace(sizes or EpisodeSizes(), **parts[1]), rest
 
 
 def check_tasks(tasks: object, name: str = "tasks") -> list[Task]:

@@ -1,6 +1,7 @@
-"""Episodes of held-out tasks with supports of many sizes, from which the calibration is learned."""
+"""Episodes of held-out tasks, with supports of all sizes that these have the rows for: what calibrations learn from."""
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -8,15 +9,17 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from oddshot.data.episodes.mixing import IntArray
 from oddshot.data.episodes.sampling import EpisodeSizes, TaskSet
-from oddshot.decisions.calibration import Calibration, learn_calibration
-from oddshot.decisions.held_out import HeldOutScores, score_held_out
+from oddshot.decisions.calibration import Calibration
+from oddshot.decisions.held_out import MAX_CONTAMINATION, HeldOutScores, draw_support_sizes, score_held_out
+from oddshot.decisions.learning import learn_calibration
 from oddshot.methods.contract import LabelledRows, Method, SupportError
 from oddshot.training.batches import Episodes
+from oddshot.universal.shipped import load_universal
 
-MIN_EPISODES = 128  # for each size of support; if there are fewer tasks, several episodes of each are drawn
-MAX_TASKS_PER_BATCH = 64  # adapted at once, to limit memory
-MIN_UNLABELLED, MAX_UNLABELLED = 20, 200
+N_BATCHES, MAX_TASKS, MAX_ROWS = 200, 24, 2000  # tasks of a batch: as many as have together so many rows
+N_BATCHES_UNLEARNED = 24  # of methods that may be slow to adapt
 
 
 class HeldOutSizes(NamedTuple):
@@ -32,6 +35,16 @@ class HeldOutSizes(NamedTuple):
     query_normal: int
     query_anomaly: int
 
+    @property
+    def all_normal(self) -> int:
+        """Normal rows of all kinds."""
+        return self.normal + self.unlabelled + self.query_normal
+
+    @property
+    def all_anomaly(self) -> int:
+        """Anomalies of all kinds."""
+        return self.anomaly + self.unlabelled_anomaly + self.query_anomaly
+
 
 class HeldOutEpisode(NamedTuple):
     """Episodes of T tasks. unlabelled: [1, T, U, M] or None."""
@@ -45,7 +58,7 @@ def learn_decisions(
     method: Method, held_out: TaskSet, sizes: EpisodeSizes, device: torch.device, seed: int
 ) -> Calibration:
     """Learn the calibration on held-out tasks."""
-    return learn_calibration(draw_held_out(method, [held_out], sizes, device, seed))
+    return _learn(draw_held_out(method, held_out, sizes, device, seed))
 
 
 def learn_fold_decisions(
@@ -58,72 +71,67 @@ def learn_fold_decisions(
     """
     scores: list[HeldOutScores] = []
     for k, (method, held_out) in enumerate(folds):
-        scores += draw_held_out(method, [held_out], sizes, device, seed + k, -(-MIN_EPISODES // len(folds)))
-    return learn_calibration(scores)
+        scores += draw_held_out(method, held_out, sizes, device, seed + k, share=1 / len(folds))
+    return _learn(scores)
 
 
 @torch.no_grad()
 def draw_held_out(
-    method: Method,
-    task_sets: Sequence[TaskSet],
-    sizes: EpisodeSizes,
-    device: torch.device,
-    seed: int,
-    min_episodes: int = MIN_EPISODES,
+    method: Method, tasks: TaskSet, sizes: EpisodeSizes, device: torch.device, seed: int, share: float = 1.0
 ) -> list[HeldOutScores]:
-    """Scores of episodes of all tasks. The task sets may differ in width if the method allows it.
+    """Scores of batches of episodes with random sizes. share: of the usual number of batches.
 
-    Supports have half, once and twice as many normal rows as in training, and 0, 1 or 3 anomalies. Sizes that the
-    method refuses are left out. If the method uses unlabelled rows, and the tasks have enough rows, some episodes have
-    unlabelled rows.
+    Sizes that the method refuses are left out.
     """
     method.eval()
-    is_learned = method.is_learned  # other methods may be slow to adapt: few episodes of one size suffice
     rng = np.random.default_rng([seed, 2])
-    n_episodes = -(-(min_episodes if is_learned else min_episodes // 4) // len(task_sets))
     out: list[HeldOutScores] = []
-    for tasks in task_sets:
-        for size in support_sizes(tasks, sizes, method.uses_unlabelled, several=is_learned):
-            with suppress(SupportError):  # the method needs a larger support than this
-                out += [score_held_out(method, *one) for one in _draw(tasks, size, device, rng, n_episodes)]
+    for _ in range(math.ceil(share * (N_BATCHES if method.is_learned else N_BATCHES_UNLEARNED))):
+        size, chosen = draw_sizes(tasks, sizes, method.uses_unlabelled, rng)
+        with suppress(SupportError):  # the method needs a larger support than this
+            out.append(score_held_out(method, *_draw(tasks, size, chosen, device, rng)))
     return out
 
 
-def support_sizes(
-    tasks: TaskSet, sizes: EpisodeSizes, uses_unlabelled: bool, several: bool = True
-) -> Iterator[HeldOutSizes]:
-    """The sizes of episodes for which all tasks have enough rows; unless `several`, with supports as in training."""
-    N, A = int(tasks.normal_count.min()), int(tasks.anomaly_count.min())
-    base = sizes.support_normal
-    for normal in sorted({max(base // 2, 1), base, 2 * base}) if several else [base]:
-        query_normal = min(sizes.query_normal, N - normal)
-        if query_normal < max(sizes.query_normal // 2, 1):
-            continue
-        for anomaly in (0, 1, 3) if several else (0, 1):
-            query_anomaly = min(sizes.query_anomaly, A - anomaly)
-            if query_anomaly < 1 or (anomaly == 3 and normal != base):
-                continue
-            yield HeldOutSizes(normal, anomaly, 0, 0, query_normal, query_anomaly)
-            max_unlabelled = min(MAX_UNLABELLED, N - normal - query_normal)
-            if not uses_unlabelled or normal != base or anomaly == 3 or max_unlabelled < MIN_UNLABELLED:
-                continue
-            for unlabelled in sorted({MIN_UNLABELLED, max_unlabelled}):
-                unlabelled_anomaly = min(A - anomaly - query_anomaly, unlabelled // 20)
-                yield HeldOutSizes(normal, anomaly, unlabelled, unlabelled_anomaly, query_normal, query_anomaly)
+def draw_sizes(
+    tasks: TaskSet, sizes: EpisodeSizes, uses_unlabelled: bool, rng: np.random.Generator
+) -> tuple[HeldOutSizes, IntArray]:
+    """Random sizes that a random task has the rows for, and indices of tasks that all have these rows.
+
+    Half of them have supports of at most twice the size of those in training. At least as many queries as in training
+    are left, or half of the task's rows if these are fewer.
+    """
+    task = rng.integers(len(tasks))
+    N, A = int(tasks.normal_count[task]), int(tasks.anomaly_count[task])
+    query_normal, query_anomaly = min(sizes.query_normal, -(-N // 2)), min(sizes.query_anomaly, -(-A // 2))
+    N, A = N - query_normal, A - query_anomaly
+    most = (N, A) if rng.random() < 0.5 else (min(N, 2 * sizes.support_normal), min(A, 2 * sizes.support_anomaly))
+    support = draw_support_sizes(rng, *most, N if uses_unlabelled else 0)
+    unlabelled = min(support.unlabelled, N - support.normal)
+    contamination = round(MAX_CONTAMINATION * rng.random() ** 2 * unlabelled)
+    unlabelled_anomaly = min(contamination, A - support.anomaly)
+    size = HeldOutSizes(support.normal, support.anomaly, unlabelled, unlabelled_anomaly, query_normal, query_anomaly)
+    has_rows = (tasks.normal_count >= size.all_normal) & (tasks.anomaly_count >= size.all_anomaly)
+    n_tasks = min(max(MAX_ROWS // (size.normal + size.anomaly + unlabelled), 1), MAX_TASKS)
+    return size, rng.choice(np.flatnonzero(has_rows), n_tasks)
+
+
+def _learn(scores: Sequence[HeldOutScores]) -> Calibration:
+    """Scores that are standardised are like those of the model that ships, from whose calibration learning starts."""
+    is_standardised = all(one.evidence.is_standardised for one in scores)
+    return learn_calibration(scores, load_universal().calibration if is_standardised else None)
 
 
 def _draw(
-    tasks: TaskSet, size: HeldOutSizes, device: torch.device, rng: np.random.Generator, n_episodes: int
-) -> Iterator[HeldOutEpisode]:
-    """At least n_episodes episodes of one size, in batches of tasks."""
+    tasks: TaskSet, size: HeldOutSizes, chosen: IntArray, device: torch.device, rng: np.random.Generator
+) -> HeldOutEpisode:
+    """An episode of each of the tasks that are chosen, [T]."""
     # The unlabelled rows are drawn as the last rows of the query.
     episode_sizes = EpisodeSizes(
         size.normal, size.anomaly, size.query_normal + size.unlabelled, size.query_anomaly + size.unlabelled_anomaly
     )
-    episodes = Episodes([tasks], episode_sizes, "resampled", device)
-    indices = np.tile(np.arange(len(tasks)), -(-n_episodes // len(tasks)))
-    for first in range(0, len(indices), MAX_TASKS_PER_BATCH):
-        support, drawn = episodes.draw([indices[first : first + MAX_TASKS_PER_BATCH]], [rng])
-        query = LabelledRows(drawn.normal[:, :, : size.query_normal], drawn.anomaly[:, :, : size.query_anomaly])
-        rest = LabelledRows(drawn.normal[:, :, size.query_normal :], drawn.anomaly[:, :, size.query_anomaly :])
-        yield HeldOutEpisode(support, query, rest.joined() if size.unlabelled > 0 else None)
+    support, drawn = Episodes([tasks], episode_sizes, "resampled", device).draw([chosen], [rng])
+    query = LabelledRows(drawn.normal[:, :, : size.query_normal], drawn.anomaly[:, :, : size.query_anomaly])
+    rest = LabelledRows(drawn.normal[:, :, size.query_normal :], drawn.anomaly[:, :, size.query_anomaly :])
+    has_unlabelled = size.unlabelled + size.unlabelled_anomaly > 0
+    return HeldOutEpisode(support, query, rest.joined() if has_unlabelled else None)

@@ -5,9 +5,10 @@ import signal
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
+from oddshot.data.signals import ending_signals
 from oddshot.training.ranks import Ranks
 
 COMMAND_MESSAGE = (
@@ -21,12 +22,12 @@ Stop = Callable[[], bool]
 
 @contextmanager
 def catch_interrupt(
-    message: str, signals: Sequence[signal.Signals] = (signal.SIGINT, signal.SIGTERM), *, enabled: bool = True
+    message: str, signals: Sequence[signal.Signals] | None = None, *, enabled: bool = True
 ) -> Iterator[Stop | None]:
     """Yields a function that says whether Ctrl-C was pressed in the block; the second time it ends the block at once.
 
-    SIGTERM, which `timeout` and schedulers send, is the same. If not enabled, yields None, and both end the block at
-    once. message: what is written to stderr the first time.
+    The other signals that ask a program to end are the same. If not enabled, yields None, and they end the block at
+    once. message: what is written to stderr the first time. signals: all of them by default.
     """
     if not enabled:
         yield None
@@ -38,9 +39,11 @@ def catch_interrupt(
         if is_pressed:
             raise KeyboardInterrupt
         is_pressed = True
-        os.write(2, f"{message}\n".encode())  # a stream may be in use where the signal comes
+        with suppress(OSError):  # the terminal was closed
+            os.write(2, f"{message}\n".encode())  # a stream may be in use where the signal comes
 
-    previous = {number: signal.signal(number, on_signal) for number in signals}
+    numbers = ending_signals() if signals is None else signals
+    previous = {number: signal.signal(number, on_signal) for number in numbers}
     try:
         yield lambda: is_pressed
     finally:

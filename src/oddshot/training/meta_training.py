@@ -22,7 +22,7 @@ from oddshot.methods.relative import RelativeConfig
 from oddshot.model.device import resolve_device
 from oddshot.storage.model_file import Model
 from oddshot.training.algorithm import History, TrainingConfig, TrainingData, train
-from oddshot.training.arguments import check_callbacks, check_seed, check_settings, check_tasks
+from oddshot.training.arguments import check_callbacks, check_seed, check_settings, check_tasks, split_settings
 from oddshot.training.batches import validation_episodes
 from oddshot.training.candidates import AUTO, CandidateTraining
 from oddshot.training.choosing import choose_model, compared_fleet
@@ -51,7 +51,7 @@ def meta_train(
     ranks: Ranks | None = None,
     stop: Callable[[], bool] | None = None,
     resume: Model | None = None,
-    **hyperparameters: Any,
+    **settings: Any,
 ) -> Model:
     """Train a model on many labelled tasks, so that it adapts to a new task from a few labelled rows.
 
@@ -77,12 +77,12 @@ def meta_train(
     device : str, default="auto"
         "cpu", "cuda", or "auto" for CUDA if it is available.
     sizes : EpisodeSizes, optional
-        Numbers of support and query rows of a training episode.
+        Numbers of support and query rows of a training episode; by default the paper's.
     encoding : Encoding, optional
         How columns become numbers; by default fitted on the tasks.
     training : TrainingConfig, optional
-        Learning rate, batch size, epochs and patience. With "auto", the last three are limits, within which each
-        candidate has its own.
+        Learning rate, batch size, epochs and patience; by default the paper's. With "auto", the last three are limits,
+        within which each candidate has its own.
     progress : bool or "epochs", default=True
         Show a progress bar on a terminal, and otherwise a line on stderr every ten seconds or less often. "epochs"
         shows a line for each epoch.
@@ -97,8 +97,10 @@ def meta_train(
         A model whose training was ended by `stop` or Ctrl-C. With the same tasks, sizes, seed and method, training
         continues from its weights; with "auto", finished candidates keep their figures, and the others are trained from
         the start.
-    **hyperparameters
-        Fields of the method's configuration, such as `units` or `dropout`. They need the name of a method.
+    **settings
+        Single fields of `training` and `sizes` by their names, such as `epochs` and `query_normal`, as the options of
+        `oddshot train`; and fields of the method's configuration, such as `units` or `dropout`, which need the name of
+        a method.
 
     Returns
     -------
@@ -118,9 +120,8 @@ def meta_train(
     ...     X, y = rng.normal(size=(40, 3)), np.arange(40) % 5 == 0
     ...     X[y, 0] += 5
     ...     return oddshot.Task(name, X, y * 1)
-    >>> config = oddshot.TrainingConfig(epochs=2, batch_size=4)
     >>> fleet = [machine(f"m{k}") for k in range(6)]
-    >>> model = oddshot.meta_train(fleet, method="relative", training=config, progress=False)
+    >>> model = oddshot.meta_train(fleet, method="relative", epochs=2, batch_size=4, progress=False)
     >>> model.method.name
     'relative'
     """
@@ -128,12 +129,12 @@ def meta_train(
     check_callbacks(progress, stop)
     require_type("method", method, str, "the name of a method, such as 'relative'")
     require_whole_number("members", members, least=1)
-    tasks, seed = check_tasks(tasks), check_seed(seed)
+    tasks, seed, torch_device = check_tasks(tasks), check_seed(seed), resolve_device(device)
     validation = None if validation is None else check_tasks(validation, "validation")
-    sizes, training, torch_device = sizes or EpisodeSizes(), training or TrainingConfig(), resolve_device(device)
+    training, sizes, hyperparameters = split_settings(settings, training, sizes)
     with until_interrupted(stop, ranks) as stop:
         if method == AUTO and start is None:
-            refuse_settings_of_methods(members, hyperparameters)
+            refuse_settings_of_methods([*(["members"] if members != 1 else []), *hyperparameters])
             run = CandidateTraining(torch_device, seed, training, progress, ranks, stop, resume)
             return _choose(tasks, validation, encoding, sizes, run)
         start_model = None if start is None else find_model(start, name="start")
@@ -168,11 +169,10 @@ def meta_train(
         return Model(learned, encoding, threshold, _training_facts(history, data, seed) | interrupted, calibration)
 
 
-def refuse_settings_of_methods(members: int, hyperparameters: dict[str, Any]) -> None:
-    """Refuse what only makes sense for one method."""
-    names = [*(["members"] if members != 1 else []), *hyperparameters]
+def refuse_settings_of_methods(names: Sequence[str], advice: str = "name a method, such as 'relative'") -> None:
+    """Refuse settings, by their names, that only make sense for one method."""
     if names:
-        raise InputError(f"{', '.join(names)}: method 'auto' has no such setting; name a method, such as 'relative'")
+        raise InputError(f"{', '.join(names)}: method 'auto' has no such setting; {advice}")
 
 
 def _choose(
@@ -192,25 +192,45 @@ def _choose(
     return choose_model(fleet, run)
 
 
-def usable_tasks(tasks: Sequence[Task], sizes: EpisodeSizes, what: str = "tasks", stacklevel: int = 3) -> list[Task]:
-    """The tasks with enough rows for an episode; a warning names each of the others."""
+def usable_tasks(
+    tasks: Sequence[Task],
+    sizes: EpisodeSizes,
+    what: str = "tasks",
+    stacklevel: int = 3,
+    smaller: str = "query_normal, query_anomaly",
+) -> list[Task]:
+    """The tasks with enough rows for an episode; a warning names each of the others.
+
+    smaller: by what a person asks for smaller episodes, for messages.
+    """
+    counts = [(int((task.y == NORMAL).sum()), int((task.y == ANOMALY).sum())) for task in tasks]
+    needed = _describe_episode(sizes)
+    if not any(n_anomaly for _, n_anomaly in counts):
+        raise InputError(
+            f"none of the {len(tasks)} {what} has a row that is labelled anomalous, and {needed}; without anomalies, "
+            "take the model that ships, which adapts to normal rows alone"
+        )
     usable = []
-    for task in tasks:
-        n_normal, n_anomaly = int((task.y == NORMAL).sum()), int((task.y == ANOMALY).sum())
+    for task, (n_normal, n_anomaly) in zip(tasks, counts, strict=True):
         if n_normal >= sizes.normal and n_anomaly >= sizes.anomaly:
             usable.append(task)
             continue
         warnings.warn(
-            f"task {task.name!r} skipped: {n_normal} normal and {n_anomaly} anomalous rows, an episode needs "
-            f"{sizes.normal} and {sizes.anomaly} (smaller episodes: query_normal, query_anomaly)",
+            f"task {task.name!r} skipped: {n_normal} normal and {n_anomaly} anomalous rows; {needed} (smaller "
+            f"episodes: {smaller})",
             stacklevel=stacklevel,
         )
     if not usable:
-        raise InputError(
-            f"none of the {len(tasks)} {what} has rows enough: an episode needs {sizes.normal} normal and "
-            f"{sizes.anomaly} anomalous rows (smaller episodes: query_normal, query_anomaly)"
-        )
+        raise InputError(f"none of the {len(tasks)} {what} has rows enough: {needed} (smaller episodes: {smaller})")
     return usable
+
+
+def _describe_episode(sizes: EpisodeSizes) -> str:
+    """How many rows an episode needs, and for what."""
+    return (
+        f"an episode needs {sizes.normal} normal rows ({sizes.support_normal} to adapt to and {sizes.query_normal} to "
+        f"test on) and {sizes.anomaly} anomalous ones ({sizes.support_anomaly} and {sizes.query_anomaly})"
+    )
 
 
 def fit_encoding(tasks: Sequence[Task], choice: ColumnChoice | None = None) -> Encoding:

@@ -13,8 +13,6 @@ N_HIDDEN_UNITS = 24  # of the random network that maps latent rows to columns
 MAX_ABS_Z_SCORE = 30.0  # larger z-scored values are clipped
 N_QUERY_NORMAL, N_QUERY_ANOMALY = 24, 12  # rows on which an adapted task is evaluated, in training and calibration
 POPULATION_SCALED_SHARE = 0.1  # of the tasks: these are z-scored with the statistics of all of their rows
-MAX_CONTAMINATION = 0.35  # share of anomalies among the unlabelled rows of a task
-CONTAMINATED_SHARE = 0.85  # of the tasks: these have anomalies among their unlabelled rows
 FAULT_CLUSTER_SHARE = 0.1  # of the tasks: their anomalies are repetitions of one fault, close to each other
 
 # How the anomalies of a task differ from its normal rows, with relative frequencies.
@@ -39,6 +37,15 @@ COLUMN_TRANSFORMATIONS = {
 }
 TRANSFORMED_SHARE = 0.7  # of the tasks: in these, columns are transformed
 SAME_TRANSFORMATION_SHARE = 0.3  # of the tasks: one transformation, all equally likely, for all columns
+
+
+class Contamination(NamedTuple):
+    """The share of anomalies among the unlabelled rows of a task: `most` times a power of a uniform number, in this
+    share of the tasks, 0 in the others."""
+
+    most: float = 0.35
+    power: float = 1.0
+    share_of_tasks: float = 0.85
 
 
 class SyntheticEpisodes(NamedTuple):
@@ -69,6 +76,7 @@ class Prior:
         n_query_normal: int = N_QUERY_NORMAL,
         n_query_anomaly: int = N_QUERY_ANOMALY,
         population_scaled_share: float = POPULATION_SCALED_SHARE,
+        contamination: Contamination | None = None,
     ) -> SyntheticEpisodes:
         """Episodes of new tasks.
 
@@ -82,7 +90,9 @@ class Prior:
         last_normal, last_anomaly = n_normal + n_query_normal, n_anomaly + n_query_anomaly
         support = LabelledRows(normals[:, :n_normal], anomalies[:, :n_anomaly])
         query = LabelledRows(normals[:, n_normal:last_normal], anomalies[:, n_anomaly:last_anomaly])
-        unlabelled, is_anomaly = self._contaminated(normals[:, last_normal:], anomalies[:, last_anomaly:])
+        unlabelled, is_anomaly = self._contaminated(
+            normals[:, last_normal:], anomalies[:, last_anomaly:], contamination or Contamination()
+        )
         given = torch.cat([*support, unlabelled], dim=1)
         population = torch.cat([normals, anomalies[:, : max(1, anomalies.shape[1] // 4)]], dim=1)
         mean, spread = self._scale(given, population, population_scaled_share)
@@ -226,11 +236,12 @@ class Prior:
         }
         return _select_by_name(chosen, COLUMN_TRANSFORMATIONS, by_transformation, x)
 
-    def _contaminated(self, normal: Tensor, anomaly: Tensor) -> tuple[Tensor, Tensor]:
+    def _contaminated(self, normal: Tensor, anomaly: Tensor, contamination: Contamination) -> tuple[Tensor, Tensor]:
         """Unlabelled rows [T, u, M], normal ones of which a share is replaced by anomalies, and which are: [T, u]."""
         T, u = normal.shape[:2]
         k = min(u, anomaly.shape[1])  # only the first rows may be replaced, so these are so much more often
-        share = MAX_CONTAMINATION * self._random(T, 1) * (self._random(T, 1) < CONTAMINATED_SHARE)
+        share = contamination.most * self._random(T, 1) ** contamination.power
+        share = share * (self._random(T, 1) < contamination.share_of_tasks)
         is_anomaly = self._random(T, k) < (share * (u / max(k, 1))).clamp_max(0.95)
         rows = torch.where(is_anomaly.unsqueeze(-1), anomaly[:, :k], normal[:, :k])
         return torch.cat([rows, normal[:, k:]], dim=1), torch.nn.functional.pad(is_anomaly, (0, u - k))

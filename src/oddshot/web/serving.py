@@ -2,6 +2,7 @@
 
 import signal
 import socket
+import sys
 from collections.abc import Callable
 from types import FrameType
 from typing import Any
@@ -18,6 +19,9 @@ from oddshot.web.responses import JsonResponse, add_error_handlers
 from oddshot.web.security import API_POLICY, AccessGuard, AccessRules, SecurityHeaders
 
 MAX_SHUTDOWN_SECONDS = 20  # for the requests that are running when the signal to stop arrives
+_STOPPING = (
+    (signal.SIGINT, signal.SIGTERM) if sys.platform == "win32" else (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+)
 
 
 def build_app(
@@ -86,21 +90,21 @@ def make_server(app: FastAPI) -> uvicorn.Server:
 
 
 def serve(app: FastAPI, host: str, port: int, on_ready: Callable[[str], None]) -> None:
-    """Serve until SIGINT or SIGTERM, then finish the running requests and return. on_ready is called with the URL."""
+    """Serve until a signal to end, then finish the running requests and return. on_ready is called with the URL."""
     with listen(host, port) as listening:
         on_ready(url_of(listening))
         _run_until_stopped(make_server(app), listening)
 
 
 def _run_until_stopped(server: uvicorn.Server, listening: socket.socket) -> None:
-    # uvicorn raises the signal that stopped it again for earlier handlers; by then there is nothing left to do.
-    previous = {number: signal.signal(number, _ignore_signal) for number in (signal.SIGINT, signal.SIGTERM)}
+    def stop(number: int, frame: FrameType | None) -> None:
+        """Stop at SIGHUP. At the others uvicorn stops by itself, and raises them again for this handler."""
+        server.should_exit = True
+
+    numbers = [number for number in _STOPPING if signal.getsignal(number) is not signal.SIG_IGN]
+    previous = {number: signal.signal(number, stop) for number in numbers}
     try:
         server.run(sockets=[listening])
     finally:
         for number, handler in previous.items():
             signal.signal(number, handler)
-
-
-def _ignore_signal(number: int, frame: FrameType | None) -> None:
-    """Do nothing: the server has stopped already."""

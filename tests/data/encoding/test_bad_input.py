@@ -47,7 +47,7 @@ def test_bad_cells_in_training() -> None:
 
 @pytest.mark.parametrize("temp", [[1.0, math.inf, -math.inf], ["1", "inf", "-inf"]])
 def test_infinite_cells_are_missing_with_a_warning(temp: Cells) -> None:
-    notice = "m1.csv: row 2, column 'temp': inf is infinite and taken as missing (and 1 more)"
+    notice = "m1.csv: row 2, column 'temp': inf is infinite and taken as missing (also row 3: -inf)"
     with pytest.warns(UserWarning, match=f"^{re.escape(notice)}$"):
         encoding = Encoding.fit([{"temp": temp, "b": ["x", "y", "x"]}], ["m1.csv"])
     with pytest.warns(UserWarning, match=f"^{re.escape(notice)}$"):

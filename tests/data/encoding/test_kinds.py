@@ -15,6 +15,7 @@ from oddshot.data.encoding import ColumnChoice, Encoding
 from oddshot.data.encoding.column_encoder import ColumnEncoder, FillRows
 from oddshot.data.encoding.kinds import KINDS, ColumnKind
 from oddshot.data.tables import as_table, read_table, stream_table
+from oddshot.data.tables.categories import canonical_text
 from oddshot.data.tables.columns import CellLocation
 from oddshot.errors import InputError
 
@@ -218,3 +219,9 @@ def test_a_kind_is_added_by_one_entry(tmp_path: Path, monkeypatch: pytest.Monkey
     assert Encoding.from_dict(json.loads(json.dumps(encoding.to_dict()))) == encoding
     (chunk,) = stream_table(tmp_path / "a.csv", kinds=encoding.kinds)
     np.testing.assert_array_equal(encoding.transform(chunk)[:, 0], [1, -1])
+
+
+def test_dates_of_a_dictionary_are_categories_as_dates_are() -> None:
+    dates = pa.array([0, 86_400_000_000, None], pa.timestamp("us"))
+    encoded = pa.DictionaryArray.from_arrays(pa.array([0, 1, 0]), dates)
+    assert canonical_text(encoded).to_pylist() == canonical_text(dates.take(pa.array([0, 1, 0]))).to_pylist()

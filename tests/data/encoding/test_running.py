@@ -188,7 +188,9 @@ def test_a_few_cells_of_text_among_numbers_are_missing() -> None:
     with pytest.warns(UserWarning, match="m1: row 4, column 'n': 'error' is not a number and taken as missing"):
         encoding = Encoding.fit([{"n": cells}], ["m1"])
     assert encoding.attribute_names == ("n", "n missing")
-    with pytest.warns(UserWarning, match=r"new: row 12, column 'n': 'off' is not a number .* missing \(and 1 more\)"):
+    with pytest.warns(
+        UserWarning, match=r"new: row 12, column 'n': 'off' is not a number .* missing \(also row 13: 'x'\)"
+    ):
         rows = encoding.transform({"n": ["1.5", "off", "x"]}, "new", 11)
     np.testing.assert_array_equal(rows[1:], [[0, 1], [0, 1]])
 

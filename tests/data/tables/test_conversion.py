@@ -1,4 +1,5 @@
 import datetime
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -26,6 +27,36 @@ def test_as_table_from_arrays() -> None:
     assert as_table(mixed).to_pydict() == {"x0": [1, None], "x1": ["a", "2"]}
     swapped = np.array([[1.5]]).astype(">f8")
     assert as_table(swapped).to_pydict() == {"x0": [1.5]}
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pa.array([1.5, None]),
+        pa.array(["a", None]),
+        pa.array(["a", None]).cast(pa.string_view()),
+        pa.array([True, None]),
+        pa.array(["a", None]).dictionary_encode(),
+        pa.array([Decimal("1.5"), None]).cast(pa.decimal128(10, 2)),
+    ],
+    ids=lambda values: str(values.type),
+)
+def test_runs_and_dictionaries_that_hold_null_become_plain_columns(values: pa.Array) -> None:
+    expected = [values[i].as_py() for i in (0, 1, 1)]
+    runs = pa.RunEndEncodedArray.from_arrays([2, 9], values).slice(1, 3)
+    chunks = pa.chunked_array([pa.RunEndEncodedArray.from_arrays([1, 3], values)] * 2)
+    assert as_table(pa.table({"a": runs}))["a"].to_pylist() == expected
+    assert as_table(pa.table({"a": chunks}))["a"].to_pylist() == expected * 2
+    if not pa.types.is_dictionary(values.type):
+        column = as_table(pa.table({"a": pa.DictionaryArray.from_arrays([0, 1, 1], values)}))["a"]
+        assert (column.to_pylist(), column.null_count) == (expected, 2)
+
+
+@pytest.mark.parametrize("infinite", ["Infinity", "-Infinity"])
+def test_infinite_decimals_are_infinite_cells(infinite: str) -> None:
+    cells = [Decimal("1.5"), Decimal(infinite), Decimal("NaN"), None]
+    for table in (as_table({"a": cells}), as_table(pd.DataFrame({"a": cells}))):
+        assert table["a"].to_pylist() == ["1.5", infinite, None, None]
 
 
 def test_as_table_from_awkward_frames() -> None:

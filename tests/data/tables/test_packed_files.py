@@ -68,8 +68,10 @@ def test_excel_files_need_openpyxl(write: Write, monkeypatch: pytest.MonkeyPatch
 
 
 def test_the_first_sheet_of_an_excel_file(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = [(None, None, None), ("n", " t ", None), (1, "x", None), (2.5, None, None), (None, None, None)]
-    sheet = types.SimpleNamespace(iter_rows=lambda values_only: iter(rows))
+    rows = [(), (None, None, None), ("n", " t "), (1, "x", None), (2.5,), (None, None, None)]
+    sheet = types.SimpleNamespace(
+        iter_rows=lambda max_row, values_only: iter(rows), reset_dimensions=lambda: rows.append(())
+    )
     book = types.SimpleNamespace(worksheets=[sheet], close=lambda: None)
     module = types.ModuleType("openpyxl")
     module.load_workbook = lambda path, read_only, data_only: book  # type: ignore[attr-defined]
@@ -77,7 +79,7 @@ def test_the_first_sheet_of_an_excel_file(write: Write, monkeypatch: pytest.Monk
     path = write("a.xlsx", b"PK")
     assert read_table(path).to_pydict() == {"n": [1, 2.5], "t": ["x", None]}
     assert [len(chunk) for chunk in stream_table(path, 1)] == [1, 1]
-    rows[1] = ("n", "n", None)
+    rows[2] = ("n", "n", None)
     with pytest.raises(InputError, match=r"a\.xlsx: two columns are called 'n'"):
         read_table(path)
     rows.clear()

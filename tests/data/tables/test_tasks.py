@@ -1,3 +1,4 @@
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import pyarrow.parquet
 import pytest
 
 from oddshot.data.tables import read_support, read_tasks
+from oddshot.data.tables.label_meaning import LabelMeaning
 from oddshot.errors import FileError, InputError
 
 Write = Callable[..., Path]
@@ -85,7 +87,31 @@ def test_text_labels_over_all_files(write: Write) -> None:
     assert [task.y.tolist() for task in read_tasks(paths, "y", anomaly_value="broken")] == [[0, 0], [1, -1]]
     with pytest.raises(InputError) as caught:
         read_tasks(paths, "y", anomaly_value="Broken")
-    assert str(caught.value) == (f"{paths[0]} and 1 more: no row has 'y' = 'Broken'; values seen: 'ok', 'broken'")
+    seen = "values seen: 'ok', 'broken' (did you mean 'broken'?)"
+    assert str(caught.value) == f"{paths[0]} and 1 more: no row has 'y' = 'Broken'; {seen}"
+
+
+def test_several_values_of_anomalies_or_of_normal_rows(write: Write) -> None:
+    paths = [
+        write("a.csv", "x,y\n1,ok\n2,bearing\n"),
+        write("b.csv", "x,y\n1,leak\n2,\n"),
+        write("c.csv", "x,y\n1,ok\n"),
+    ]
+    expected = [[0, 1], [1, -1], [0]]
+    for options in ({"anomaly_value": ["bearing", "leak"]}, {"normal_value": "ok"}):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert [task.y.tolist() for task in read_tasks(paths, "y", **options)] == expected
+    with pytest.warns(UserWarning, match=r"no row has 'y' = 'laek'; values seen: .*; taken as normal: 'ok', 'leak'$"):
+        assert [task.y.tolist() for task in read_tasks(paths, "y", anomaly_value=["bearing", "laek"])][1] == [0, -1]
+    with pytest.raises(
+        InputError, match=r"and 2 more: no row has 'y' = 'a' or 'b'; values seen: 'ok', 'bearing', 'leak'$"
+    ):
+        read_tasks(paths, "y", normal_value=["a", "b"])
+    with pytest.raises(InputError, match=r"^anomaly_value and normal_value exclude each other"):
+        read_tasks(paths, "y", anomaly_value="leak", normal_value="ok")
+    with pytest.raises(InputError, match=r"e\.csv: no row has 'y' = 'ok'; values seen: none$"):
+        read_tasks(write("e.csv", "x,y\n1,\n2,\n"), "y", normal_value="ok")
 
 
 def test_extra_columns_are_ignored_with_a_notice(write: Write) -> None:
@@ -118,6 +144,7 @@ def test_bad_tasks(write: Write, content: str, options: dict[str, str], problem:
         read_tasks(path, **options)
     assert str(caught.value).startswith(problem.format(path=path))
     assert "\n" not in str(caught.value)
+    assert " --" not in str(caught.value)  # options are words of the command line
 
 
 @pytest.mark.parametrize(
@@ -148,20 +175,36 @@ def test_support(fleet: Path) -> None:
     X, y = read_support(fleet / "m1.csv", "fault")
     assert X.to_pydict() == {"temp": [1, 2, 3], "colour": ["red", "blue", "red"]}
     assert y.tolist() == [0, 1, -1]
-    _, y = read_support(fleet / "m1.csv", "colour", anomaly_value="blue")
+    _, y = read_support(fleet / "m1.csv", "colour", LabelMeaning.of("blue", None))
     assert y.tolist() == [0, 1, 0]
 
 
 def test_a_support_without_the_anomaly_value(fleet: Path) -> None:
     message = r"m1\.csv: no row has 'colour' = '%s'; values seen: 'red', 'blue'"
     with pytest.raises(InputError, match=message % "green"):
-        read_support(fleet / "m1.csv", "colour", anomaly_value="green")
+        read_support(fleet / "m1.csv", "colour", LabelMeaning.of("green", None))
     with pytest.raises(InputError, match=message % "Red" + r" \(did you mean 'red'\?\)"):
-        read_support(fleet / "m1.csv", "colour", anomaly_value="Red")
+        read_support(fleet / "m1.csv", "colour", LabelMeaning.of("Red", None))
     (fleet / "alike.csv").write_text("n,state\n1,good\n2,bad\n3, Bad\n")
     with pytest.warns(UserWarning, match=r"alike\.csv: labels 'Bad' are taken as normal, and only 'bad' as anomalous"):
-        assert read_support(fleet / "alike.csv", "state", anomaly_value="bad")[1].tolist() == [0, 1, 0]
+        assert read_support(fleet / "alike.csv", "state", LabelMeaning.of("bad", None))[1].tolist() == [0, 1, 0]
     (fleet / "good.csv").write_text("n,state\n1,good\n2,good\n")
     with pytest.warns(UserWarning, match=r"good\.csv: no row has 'state' = 'bad'; values seen: 'good'"):
-        _, y = read_support(fleet / "good.csv", "state", anomaly_value="bad")  # normal rows alone are a support
+        _, y = read_support(
+            fleet / "good.csv", "state", LabelMeaning.of("bad", None)
+        )  # normal rows alone are a support
     assert y.tolist() == [0, 0]
+
+
+def test_a_support_may_lack_one_of_several_values(fleet: Path) -> None:
+    path = fleet / "states.csv"
+    path.write_text("n,state\n1,ok\n2,leak\n3,\n")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for meaning in (LabelMeaning.of(["bearing", "leak"], None), LabelMeaning.of(None, ["ok", "idle"])):
+            assert read_support(path, "state", meaning)[1].tolist() == [0, 1, -1]
+    with pytest.raises(InputError, match=r"states\.csv: no row has 'state' = 'fine'; values seen: 'ok', 'leak'$"):
+        read_support(path, "state", LabelMeaning.of(None, "fine"))
+    path.write_text("n,state\n1,ok\n2,leak\n3,Ok\n")
+    with pytest.warns(UserWarning, match=r"labels 'Ok' are taken as anomalous, and only 'ok' as normal"):
+        assert read_support(path, "state", LabelMeaning.of(None, "ok"))[1].tolist() == [0, 1, 1]

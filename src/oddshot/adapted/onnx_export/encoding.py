@@ -27,6 +27,9 @@ def add_encoding(graph: Graph, rows: str, encoders: Sequence[NumericColumn]) -> 
     value = graph.add("Clip", graph.add("Div", deviation, scale), -limit, limit)
     constant = np.array([[encoder.constant for encoder in encoders]])
     if constant.any():
+        rounding = np.array([[encoder.rounding for encoder in encoders]])
+        is_same = graph.add("LessOrEqual", graph.add("Abs", deviation), rounding)
+        deviation = graph.add("Where", is_same, np.float64(0), deviation)
         value = graph.add("Where", constant, _deviation_from_constant(graph, deviation, mean), value)
     value = graph.cast(graph.add("Where", is_missing, np.float64(0), value), FLOAT)
     with_indicator = [j for j, encoder in enumerate(encoders) if encoder.missing]

@@ -40,7 +40,7 @@ def add_score(graph: Graph, score: CompiledScore, rows: str) -> str:
         case CompiledDensity():
             learned = _add_distance(graph, add_score(graph, score.learned, rows), score.statistics)
             return graph.add("Add", learned, _add_neighbours(graph, score.neighbours, rows))
-    raise InputError("its scores are neither a network's nor those of 'relative' (train --method relative)")
+    raise InputError("its scores are neither a network's nor those of 'relative' (which meta_train learns)")
 
 
 def _add_network(graph: Graph, network: CompiledNetwork, x: str) -> str:

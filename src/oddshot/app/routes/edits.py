@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, StrictBool, Stri
 from oddshot.app import views
 from oddshot.app.edits import Patch
 from oddshot.app.flag_changes import compare_flags
-from oddshot.app.label_column import describe_label_column, labels_from_column
+from oddshot.app.label_column import describe_label_column, labels_by_choice
 from oddshot.app.labels_file import parse_labels_file
 from oddshot.app.open_table import OpenTable
 from oddshot.app.routes.opened import Session, Table, table_router
@@ -150,7 +150,7 @@ def label_column(open_table: Table, name: str) -> dict[str, Any]:
 def take_labels(session: Session, body: LabelColumnBody) -> dict[str, Any]:
     """Take the labels from a column."""
     meanings = {value: _LABELS[label] for value, label in body.labels.items()}
-    session.change(labels_from_column(session.current, body.name, meanings))
+    session.change(labels_by_choice(session.current, body.name, meanings))
     return views.state(session)
 
 

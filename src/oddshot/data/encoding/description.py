@@ -20,6 +20,7 @@ from oddshot.data.tables.columns import (
     read_numbers,
     read_timestamps,
 )
+from oddshot.data.tables.skipped_cells import SkippedCells
 
 NOT_USED = "not used"
 _SECONDS_PER_DAY = 86_400
@@ -43,7 +44,7 @@ def describe_table(table: Any, encoding: Encoding, where: str = "table") -> list
     for name in table.column_names:
         column = table[name]
         if name in encoders:
-            n_missing, note = describe_cells(column, encoders[name], CellLocation(where, name))
+            n_missing, note = describe_cells(column, encoders[name], CellLocation(where, name, skipped=SkippedCells()))
             out.append(ColumnDescription(name, encoders[name].kind, n_missing, note))
         else:
             reason = encoding.dropped.get(name, "unknown to the model")

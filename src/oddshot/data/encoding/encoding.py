@@ -102,8 +102,9 @@ class Encoding:
         """Encode a table of n rows: [n, n_attributes], without NaN and infinities.
 
         Columns are matched by name, those of an array by position. where, row_numbers: how messages call the table and
-        its rows. skipped: gathers cells that are taken as missing, of which there is a warning without it, and gaps in
-        columns that had none when it was fitted. Arrays with infinite numbers are refused.
+        its rows. skipped: of rows to score, gathers cells that are taken as missing, and gaps in columns that had none
+        when it was fitted; without it, bad cells are errors, and there is a warning of infinite ones. Arrays with
+        infinite numbers are refused.
         """
         if not has_column_names(X):
             check_width(X, len(self.columns), where)

@@ -45,6 +45,7 @@ from oddshot.data.tables.columns import (
     has_values,
     read_any_numbers,
 )
+from oddshot.data.tables.skipped_cells import SkippedCells
 from oddshot.data.tables.written_dates import detect_dates
 from oddshot.data.tables.written_numbers import PLAIN, detect_notation
 from oddshot.errors import InputError
@@ -172,7 +173,7 @@ def _fit_numbers_or_reason(
     known, name = list(values), locations[0].column
     for column in context:
         with suppress(InputError):  # a file to score may hold anything
-            known.append(read_any_numbers(column, locations[0], notation))
+            known.append(read_any_numbers(column, CellLocation("", name, skipped=SkippedCells()), notation))
     known = [np.where(np.isinf(one), np.nan, one) for one in known]
     order = date_order(name, known)
     if order is not None:

@@ -67,7 +67,8 @@ def encode_array(
     constant = np.array([encoder.constant for encoder in encoders], bool)
     if constant.any():
         beside = np.empty((len(X), int(constant.sum())), np.float32)
-        deviation_from_constant(np.asarray(X[:, constant], np.float64), mean[constant], beside)
+        rounding = np.array([encoder.rounding for encoder in encoders])[constant]
+        deviation_from_constant(np.asarray(X[:, constant], np.float64), mean[constant], beside, rounding)
         scaled[:, constant] = beside
     if skipped is not None and missing.any():
         for j in np.flatnonzero(missing.any(axis=0) & ~has_indicator).tolist():

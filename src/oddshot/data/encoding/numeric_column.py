@@ -17,7 +17,7 @@ from oddshot.data.encoding.scaling import (
     deviation_from_constant,
     standardise,
 )
-from oddshot.data.encoding.validation import check_fields, is_bool, is_mean, is_scale
+from oddshot.data.encoding.validation import check_fields, is_bool, is_mean, is_scale, is_size
 from oddshot.data.tables.columns import (
     CellLocation,
     arrow_kind,
@@ -48,6 +48,7 @@ _CHECKS = {
     **dict.fromkeys(("missing", "constant", "tolerant"), is_bool),
     **dict.fromkeys(("scale", "limit"), is_scale),
     "mean": is_mean,
+    "rounding": is_size,
     "notation": is_notation,
 }
 _MIN_DIFFERENT_NUMBERS = 10  # fewer may be codes
@@ -59,8 +60,8 @@ class NumericColumn(ColumnEncoder):
 
     constant: whether all training rows had the same number; others are then from -1 to 1, whatever the unit.
     notation: how numbers are written where they are text. tolerant: whether a few cells of text were among them, which
-    are missing values. limit: of scaled numbers in rows that are learned from. Files of earlier versions have none of
-    these fields.
+    are missing values. limit: of scaled numbers in rows that are learned from. rounding: by how much numbers that equal
+    the constant may differ from it. Files of earlier versions have none of these fields.
     """
 
     kind: Literal["number", "boolean"]
@@ -71,6 +72,7 @@ class NumericColumn(ColumnEncoder):
     notation: Notation = PLAIN
     tolerant: bool = False
     limit: float = MAX_SCALED_VALUE
+    rounding: float = 0.0
 
     def __post_init__(self) -> None:
         check_fields(self, **_CHECKS)
@@ -122,7 +124,7 @@ class NumericColumn(ColumnEncoder):
 
         def fill(rows: slice, out: AttributeArray) -> None:
             if self.constant:
-                missing = deviation_from_constant(values[rows], self.mean, out[:, 0])
+                missing = deviation_from_constant(values[rows], self.mean, out[:, 0], self.rounding)
             else:
                 missing = standardise(values[rows], self.mean, self.scale, out[:, 0])
             if self.missing:

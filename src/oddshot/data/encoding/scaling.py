@@ -110,16 +110,20 @@ def _tiny_deviation(blocks: Sequence[NDArray[Any]], mean: FloatArray) -> FloatAr
     return deviation
 
 
-def deviation_from_constant(values: NDArray[Any], constant: Any, out: NDArray[np.float32]) -> NDArray[np.bool_]:
+def deviation_from_constant(
+    values: NDArray[Any], constant: Any, out: NDArray[np.float32], rounding: Any = 0.0
+) -> NDArray[np.bool_]:
     """Write by how much values deviate from a constant, from -1 to 1, and return where they are missing.
 
     A column that was constant in the rows seen has no scale, and what it is worth must not depend on its unit: it is
     the root of the deviation's share of the constant, at most 1. Where the constant is 0, any other value is 1 or -1.
+    Deviations of at most `rounding` are none.
     """
     missing: NDArray[np.bool_] = np.isnan(values)
     size = np.abs(constant)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         deviation = np.where(missing, constant, values) - constant
+        deviation = np.where(np.abs(deviation) <= rounding, 0.0, deviation)
         share = np.minimum(np.abs(deviation) / size, 1.0)
     out[...] = np.sign(deviation) * np.sqrt(np.where(deviation == 0, 0.0, share))
     return missing

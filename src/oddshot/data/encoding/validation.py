@@ -38,6 +38,11 @@ def is_scale(value: object) -> bool:
     return isinstance(value, float) and 0 < value < math.inf
 
 
+def is_size(value: object) -> bool:
+    """Return whether the value is finite and not below 0."""
+    return isinstance(value, float) and 0 <= value < math.inf
+
+
 def are_distinct_texts(value: object) -> bool:
     """Return whether the value is a tuple of one or more different strings."""
     if not isinstance(value, tuple) or not all(isinstance(one, str) for one in value):

@@ -1,6 +1,5 @@
 """Read ARFF files with dense rows as Arrow tables."""
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ import pyarrow as pa
 from oddshot.data.tables.text_encoding import scan_text_file
 from oddshot.errors import InputError
 
+_MAX_REASON = 200  # characters, of which some may be those of the file
 _NUMERIC_TYPES = ("NUMERIC", "REAL", "INTEGER")
 
 
@@ -20,12 +20,14 @@ def read_arff(path: Path, text_columns: Sequence[str] = ()) -> Any:
     """
     import arff  # imported here because few users have such files
 
+    from oddshot.data.tables.arff_decoding import Decoder
+
     content = path.read_text(encoding=scan_text_file(path).encoding)
     _refuse_sparse_rows(content, path)
     try:
-        document = arff.loads(content)
+        document = Decoder().decode(content)
     except arff.ArffException as error:  # its str() fails where a row holds a percent sign
-        reason = " ".join(error.message.replace("%d", str(error.line), 1).split()).rstrip(".")
+        reason = " ".join(error.message[:_MAX_REASON].replace("%d", str(error.line), 1).split()).rstrip(".")
         raise InputError(f"{path}: not a readable ARFF file ({reason})") from error
     except (ValueError, IndexError, TypeError) as error:
         raise InputError(f"{path}: not a readable ARFF file (a line of its header is incomplete)") from error
@@ -44,8 +46,10 @@ def stream_arff(path: Path, chunk_rows: int, kinds: Mapping[str, str]) -> Iterat
 
 def _refuse_sparse_rows(content: str, path: Path) -> None:
     """Refuse sparse rows, which the parser would fill with zeros where a value may be missing."""
-    _, _, data = re.sub(r"(?im)^\s*@data\s*$", "\0", content, count=1).partition("\0")
-    lines = (line.strip() for line in data.splitlines())
+    lines = (line.strip() for line in content.split("\n"))
+    for line in lines:
+        if line.upper().startswith("@DATA"):
+            break
     rows = (line for line in lines if line and not line.startswith("%"))
     for i, row in enumerate(rows, start=1):
         if row.startswith("{"):

@@ -41,6 +41,8 @@ def find_number_texts(categories: Any) -> NDArray[np.bool_]:
 
 def canonical_text(values: Any) -> Any:
     """Convert an Arrow array of any type to canonical text, null for missing values."""
+    if pa.types.is_dictionary(values.type):
+        values = values.cast(values.type.value_type)
     kind = arrow_kind(values)
     if kind == "text":
         return _canonical_from_text(values.cast(pa.string()))

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from oddshot.data.tables import parsing
-from oddshot.data.tables.skipped_cells import SkippedCells
+from oddshot.data.tables.skipped_cells import N_CELLS_NAMED, NamedCell, SkippedCells, shortened
 from oddshot.data.tables.written_dates import NUMBER_ORDERS, DateOrder, parse_written_dates, seconds_of_numbers
 from oddshot.data.tables.written_numbers import PLAIN, Notation, find_numbers, parse_written_numbers
 from oddshot.errors import InputError
@@ -40,15 +40,14 @@ _UNITS_PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 _SECONDS_PER_DAY = 86_400
 _N_PROBED_VALUES = 100
 _N_PROBED_ROWS = 10_000
-_MAX_VALUE_CHARACTERS = 60  # of a cell that an error message shows
 
 
 @dataclass(frozen=True)
 class CellLocation:
     """Names a column in error messages.
 
-    where: the file or table. column: the column's name. rows: how messages number its cells. skipped: gathers cells
-    that are taken as missing; without it, there is a warning.
+    where: the file or table. column: the column's name. rows: how messages number its cells. skipped: of rows to score,
+    gathers cells that are taken as missing; without it, bad ones are errors, and there is a warning of others.
     """
 
     where: str
@@ -59,13 +58,18 @@ class CellLocation:
     def error(self, index: int, value: object, problem: str) -> InputError:
         """Return an error about the cell at `index`, which holds `value`."""
         place = f"{self.where}: row {self._row(index)}, column {self.column!r}"
-        return InputError(f"{place}: {_shortened(value)} {problem}")
+        return InputError(f"{place}: {shortened(value)} {problem}")
 
-    def skip(self, is_skipped: NDArray[np.bool_], value: object, problem: str) -> None:
-        """Say that cells, at least one of [n], are taken as missing. value: the first of them."""
+    def takes_bad_cells(self, otherwise: bool = False) -> bool:
+        """Whether a cell that is not what the column holds is taken as missing. otherwise: of rows to learn from."""
+        return otherwise if self.skipped is None else not self.skipped.is_strict
+
+    def skip(self, is_skipped: NDArray[np.bool_], values: Any, problem: str, is_bad: bool = False) -> None:
+        """Say that cells, at least one of [n], are taken as missing. values: of all cells, an array of any library."""
         skipped = SkippedCells() if self.skipped is None else self.skipped
-        first_row = self._row(int(is_skipped.argmax()))
-        skipped.add(self.column, int(is_skipped.sum()), first_row, f"{_shortened(value)} {problem}")
+        rows = np.flatnonzero(is_skipped).tolist()
+        cells = [NamedCell(self._row(i), self.column, _as_python(values[i])) for i in rows[:N_CELLS_NAMED]]
+        skipped.add(cells, len(rows), problem, is_bad)
         if self.skipped is None:
             for notice in skipped.notices():
                 warnings.warn(f"{self.where}: {notice}", stacklevel=1)  # one place: the same notice is shown once
@@ -95,9 +99,9 @@ class CellLocation:
         return InputError(f"{self.where}: column {self.column!r} holds {column.type} values, expected {expected}")
 
 
-def _shortened(value: object) -> str:
-    shown = repr(value)
-    return shown if len(shown) <= _MAX_VALUE_CHARACTERS else shown[: _MAX_VALUE_CHARACTERS - 3] + "..."
+def _as_python(value: Any) -> object:
+    """The value of a scalar of Arrow or NumPy."""
+    return value.as_py() if isinstance(value, pa.Scalar) else value.item()
 
 
 def arrow_kind(column: Any) -> ArrowKind:
@@ -127,30 +131,37 @@ def _kind_of_type(arrow_type: Any) -> ArrowKind:
 def read_numbers(
     column: Any, location: CellLocation, notation: Notation = PLAIN, is_tolerant: bool = False
 ) -> FloatArray:
-    """Return the cells as numbers: [n]. Other text and numbers beyond MAX_MAGNITUDE are errors, infinite ones missing.
+    """Return the cells as numbers: [n]. Infinite ones are missing.
 
-    notation: how text is written. is_tolerant: whether other text is taken as missing too.
+    Other text and numbers beyond MAX_MAGNITUDE are errors, or missing where the location takes bad cells. notation: how
+    text is written. is_tolerant: whether other text is missing in rows to learn from.
     """
-    if is_tolerant and arrow_kind(column) == "text":
-        column = _without_other_text(column, location, notation)
-    return within_magnitude(read_any_numbers(column, location, notation), location)
+    return within_magnitude(read_any_numbers(column, location, notation, is_tolerant), location)
 
 
-def read_any_numbers(column: Any, location: CellLocation, notation: Notation = PLAIN) -> FloatArray:
-    """Return the cells as numbers of any magnitude, infinite ones included: [n]."""
+def read_any_numbers(
+    column: Any, location: CellLocation, notation: Notation = PLAIN, is_tolerant: bool = False
+) -> FloatArray:
+    """Return the cells as numbers of any magnitude, infinite ones included: [n]. Other text as in read_numbers."""
     parser = partial(parse_written_numbers, notation=notation)
+    if arrow_kind(column) == "text" and location.takes_bad_cells(is_tolerant):
+        column = _without_other_text(column, location, notation)
     column = _decode(column, ("number", "boolean", "text"), parser, location, "a number")
     return _to_float64(column)
 
 
 def _without_other_text(column: Any, location: CellLocation, notation: Notation) -> Any:
-    """Replace the cells of a column of text that are no numbers by null."""
-    text = column.cast(pa.string()).combine_chunks()
-    is_number = find_numbers(text, notation)
-    if not is_number.all():
-        location.skip(~is_number, text[int(is_number.argmin())].as_py(), "is not a number")
-        text = pc.if_else(pa.array(is_number), text, pa.scalar(None, text.type))
-    return pa.chunked_array([text])
+    """Return a column of text as numbers, or as text in which cells that are no numbers are null."""
+    parsed = try_parse_column(column, partial(parse_written_numbers, notation=notation))
+    if parsed is not None:
+        return parsed
+    codes, values = distinct_values(column)
+    values = values.cast(pa.string())
+    is_number = find_numbers(values, notation)
+    is_bad = ~np.append(is_number, True)[codes]
+    if is_bad.any():
+        location.skip(is_bad, column, "is not a number", is_bad=True)
+    return pa.chunked_array([values.take(pa.array(codes, mask=is_bad | (codes < 0)))])
 
 
 def read_booleans(column: Any, location: CellLocation) -> FloatArray:
@@ -258,12 +269,17 @@ def all_text_parses(values: Any, parser: parsing.Parser) -> bool:
 
 def parse_text_column(column: Any, parser: parsing.Parser, location: CellLocation, expected: str) -> Any:
     """Parse a column of text; the error names the first cell that is not what was expected."""
-    parsed = _parse_distinct(column, parser) if _repeats_texts(column) else parsing.try_parse(column, parser)
+    parsed = try_parse_column(column, parser)
     if parsed is None:
         column = column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
         index = parsing.first_unparsable(column, parser)
         raise location.error(index, column[index].as_py(), f"is not {expected}")
     return parsed
+
+
+def try_parse_column(column: Any, parser: parsing.Parser) -> Any | None:
+    """Parse a column of text; None if some cell cannot be parsed."""
+    return _parse_distinct(column, parser) if _repeats_texts(column) else parsing.try_parse(column, parser)
 
 
 def _repeats_texts(column: Any) -> bool:
@@ -303,9 +319,12 @@ def within_magnitude(values: FloatArray, location: CellLocation) -> FloatArray:
         return values
     is_infinite = np.isinf(values)
     if is_infinite.any():
-        location.skip(is_infinite, values[int(is_infinite.argmax())].item(), "is infinite")
+        location.skip(is_infinite, values, "is infinite")
         values = np.where(is_infinite, np.nan, values)
     is_wrong = np.abs(values) > MAX_MAGNITUDE
+    if is_wrong.any() and location.takes_bad_cells():
+        location.skip(is_wrong, values, "is too large (beyond ±1e18)", is_bad=True)
+        return np.where(is_wrong, np.nan, values)
     if is_wrong.any():
         index = int(is_wrong.argmax())
         raise location.too_large_error(index, values[index].item())

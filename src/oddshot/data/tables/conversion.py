@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from oddshot.data.tables.column_names import check_unique_names
 from oddshot.errors import InputError, one_line
 
-_CONVERSION_ERRORS = (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError)
+_CONVERSION_ERRORS = (pa.ArrowInvalid, pa.ArrowNotImplementedError, OverflowError, TypeError)  # of Decimal("Infinity")
 
 
 def as_table(X: Any, where: str = "table") -> Any:
@@ -22,7 +22,7 @@ def as_table(X: Any, where: str = "table") -> Any:
     if isinstance(X, pa.Table):
         check_unique_names(X.column_names, where)
         X = X.drop_columns([name for name in X.column_names if re.fullmatch(r"__index_level_\d+__", name)])
-        if all(map(_is_common_type, X.schema.types)):
+        if all(map(_is_common_type, X.schema.types)) and not any(map(_has_null_value, X.columns)):
             return X.replace_schema_metadata(None) if X.schema.metadata else X
         columns = _columns_by_name(X.column_names, X.columns, where)
     elif isinstance(X, pa.RecordBatch):
@@ -117,8 +117,25 @@ def _to_arrow_array(cells: Any) -> Any:
 def _is_common_type(arrow_type: Any) -> bool:
     if pa.types.is_dictionary(arrow_type):
         arrow_type = arrow_type.value_type
-    is_special = isinstance(arrow_type, pa.BaseExtensionType) or pa.types.is_string_view(arrow_type)
-    return not (is_special or _is_short_decimal(arrow_type))
+    is_special = isinstance(arrow_type, pa.BaseExtensionType) or pa.types.is_run_end_encoded(arrow_type)
+    is_view = pa.types.is_string_view(arrow_type) or pa.types.is_binary_view(arrow_type)
+    return not (is_special or is_view or _is_short_decimal(arrow_type))
+
+
+def _has_null_value(column: Any) -> bool:
+    """Return whether null is one of the values of a dictionary-encoded column, where the codes hide it."""
+    return pa.types.is_dictionary(column.type) and any(chunk.dictionary.null_count for chunk in _chunks(column))
+
+
+def _chunks(column: Any) -> list[Any]:
+    """Return the arrays that a column consists of."""
+    return column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+
+
+def _runs(chunk: Any) -> Any:
+    """Return the number of the run that each cell of a run-end encoded array lies in."""
+    cells = chunk.offset + np.arange(len(chunk))
+    return pa.array(np.searchsorted(chunk.run_ends.to_numpy(), cells, side="right"))
 
 
 def _is_short_decimal(arrow_type: Any) -> bool:
@@ -126,16 +143,20 @@ def _is_short_decimal(arrow_type: Any) -> bool:
 
 
 def _to_common_type(column: Any) -> Any:
-    """Convert extension and view types and short decimals, which few Arrow functions support, to common ones."""
+    """Convert types that few Arrow functions support, such as views and short decimals, to common ones."""
     arrow_type = column.type
-    if pa.types.is_dictionary(arrow_type) and not _is_common_type(arrow_type):
-        chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
-        decoded = [_to_common_type(chunk.dictionary).take(chunk.indices) for chunk in chunks]
+    if pa.types.is_run_end_encoded(arrow_type):
+        decoded = [_to_common_type(chunk.values).take(_runs(chunk)) for chunk in _chunks(column)]
+        return pa.chunked_array(decoded) if decoded else pa.chunked_array([], pa.string())
+    if pa.types.is_dictionary(arrow_type) and (not _is_common_type(arrow_type) or _has_null_value(column)):
+        decoded = [_to_common_type(chunk.dictionary).take(chunk.indices) for chunk in _chunks(column)]
         return pa.chunked_array(decoded) if decoded else pa.chunked_array([], pa.string())
     if isinstance(arrow_type, pa.BaseExtensionType):
         return _to_common_type(column.cast(arrow_type.storage_type))
     if pa.types.is_string_view(arrow_type):
         return column.cast(pa.large_string())
+    if pa.types.is_binary_view(arrow_type):
+        return column.cast(pa.large_binary())
     if _is_short_decimal(arrow_type):
         return column.cast(pa.decimal128(arrow_type.precision, arrow_type.scale))
     return column

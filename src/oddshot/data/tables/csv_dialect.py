@@ -60,15 +60,17 @@ def detect_dialect(path: Path) -> CsvDialect:
     names = tuple(name.strip() for name in header)
     columns = without_row_index(names, given_path(path))
     _check_header(columns, rows, path)
+    above = sample[: len(sample) - len(content)]
+    has_line_feeds = "\n" in first_line[0] and above.count("\n") == len(above.splitlines())
     dialect = CsvDialect(
         encoding=encoding,
         delimiter=delimiter,
         decimal=_detect_decimal(rows, delimiter),
         header=names,
         columns=columns,
-        n_lines_above=len(sample[: len(sample) - len(content)].splitlines()),
+        n_lines_above=len(above.splitlines()),
         has_quotes=n_quotes > 0,
-        splits_at_lines=n_quotes == 0 and not encoding.startswith(("utf-16", "utf-32")) and "\n" in first_line[0],
+        splits_at_lines=n_quotes == 0 and not encoding.startswith(("utf-16", "utf-32")) and has_line_feeds,
         hexadecimal=tuple({name for row in rows for name, cell in zip(names, row, strict=False) if _is_code(cell)}),
     )
     if n_quotes % 2:

@@ -6,12 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from oddshot.data.tables import parsing
-from oddshot.data.tables.columns import CellLocation, arrow_kind, parse_text_column
+from oddshot.data.tables.categories import canonical_text
+from oddshot.data.tables.columns import arrow_kind, try_parse_column
 from oddshot.data.tables.csv_dialect import CsvDialect, detect_dialect
 from oddshot.data.tables.csv_reading import describe_csv_error, parse_block, parse_blocks, parse_unsplit
-from oddshot.data.tables.written_numbers import PLAIN, Notation, parse_written_numbers
+from oddshot.data.tables.written_numbers import PLAIN, Notation, find_numbers, parse_written_numbers
 
 _REPEATED_TEXT = pa.dictionary(pa.int32(), pa.string())
 _ARROW_TYPES = {"number": pa.float64(), "boolean": _REPEATED_TEXT, "category": _REPEATED_TEXT}
@@ -25,7 +27,7 @@ def stream_csv(path: Path, chunk_rows: int, kinds: Mapping[str, str]) -> Iterato
     is_split = dialect.splits_at_lines
     tables = parse_blocks(path, dialect, parser.parse_block) if is_split else parser.parse_unsplit(path)
     try:
-        yield from _rechunk(_with_parsed_text(tables, dialect, kinds, str(path)), chunk_rows)
+        yield from _rechunk(_with_parsed_text(tables, dialect, kinds), chunk_rows)
     except pa.ArrowInvalid as error:
         raise describe_csv_error(path, dialect, error) from error
 
@@ -33,8 +35,8 @@ def stream_csv(path: Path, chunk_rows: int, kinds: Mapping[str, str]) -> Iterato
 class _TableParser:
     """Parses parts of a CSV file with Arrow's own parser, which is fast.
 
-    Numbers that it cannot parse are left as text for oddshot.data.tables.parsing, which accepts more and names the cell
-    that it refuses. From then on their column is read as text. Several threads may parse blocks at the same time.
+    Numbers that it cannot parse are left as text for oddshot.data.tables.written_numbers, which accepts more. From then
+    on their column is read as text. Several threads may parse blocks at the same time.
     """
 
     def __init__(self, dialect: CsvDialect, kinds: Mapping[str, str]) -> None:
@@ -76,31 +78,42 @@ def _with_numbers_as_text(types: Mapping[str, Any]) -> dict[str, Any]:
     return {name: pa.string() if one == pa.float64() else one for name, one in types.items()}
 
 
-def _with_parsed_text(
-    tables: Iterable[Any], dialect: CsvDialect, kinds: Mapping[str, str], where: str
-) -> Iterator[Any]:
-    """Parse the columns of numbers and booleans that are still text."""
+def _with_parsed_text(tables: Iterable[Any], dialect: CsvDialect, kinds: Mapping[str, str]) -> Iterator[Any]:
+    """Parse the columns of numbers and booleans that are still text, unless some of their cells are anything else."""
     notation = Notation(",", ".") if dialect.decimal == "," else PLAIN
-    parsers: dict[str, tuple[parsing.Parser, str]] = {
-        "number": (partial(parse_written_numbers, notation=notation), "a number"),
-        "boolean": (parsing.parse_booleans, "true or false"),
+    parsers: dict[str | None, parsing.Parser] = {
+        "number": partial(parse_written_numbers, notation=notation),
+        "boolean": parsing.parse_booleans,
     }
-    n_rows = 0
     for table in tables:
-        parsed = table
         for j, name in enumerate(table.column_names):
-            if kinds.get(name) in parsers and arrow_kind(table[name]) == "text":
-                parser, expected = parsers[kinds[name]]
-                column = parse_text_column(table[name], parser, CellLocation(where, name, n_rows + 1), expected)
-                parsed = parsed.set_column(j, name, column)
-        yield parsed
-        n_rows += len(table)
+            if kinds.get(name) not in parsers or arrow_kind(column := table[name]) != "text":
+                continue
+            parsed = try_parse_column(column, parsers[kinds[name]])
+            if parsed is None and kinds[name] == "number":
+                parsed = _with_plain_numbers(column, notation)
+            if parsed is not None:
+                table = table.set_column(j, name, parsed)
+        yield table
+
+
+def _with_plain_numbers(column: Any, notation: Notation) -> Any:
+    """Return a column of text in which the cells that are numbers are written as programs write them."""
+    if notation == PLAIN:
+        return column
+    text = column.combine_chunks()
+    is_number = pa.array(find_numbers(text, notation))
+    numbers = parse_written_numbers(pc.if_else(is_number, text, pa.scalar(None, text.type)), notation)
+    return pc.coalesce(canonical_text(numbers), text)
 
 
 def _rechunk(tables: Iterable[Any], chunk_rows: int) -> Iterator[Any]:
-    """Yield the same rows in tables of chunk_rows rows, the last one shorter."""
+    """Yield the same rows in tables of chunk_rows rows, shorter ones at the end and where a column changes its type."""
     pending: list[Any] = []
     for table in tables:
+        if pending and not table.schema.equals(pending[0].schema):
+            yield pa.concat_tables(pending)
+            pending = []
         pending.append(table)
         if sum(map(len, pending)) < chunk_rows:
             continue
@@ -108,6 +121,6 @@ def _rechunk(tables: Iterable[Any], chunk_rows: int) -> Iterator[Any]:
         end = len(joined) // chunk_rows * chunk_rows
         for start in range(0, end, chunk_rows):
             yield joined.slice(start, chunk_rows)
-        pending = [joined.slice(end)]
-    if any(map(len, pending)):
+        pending = [joined.slice(end)] if end < len(joined) else []
+    if pending:
         yield pa.concat_tables(pending)

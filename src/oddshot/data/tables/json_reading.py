@@ -10,9 +10,10 @@ import pyarrow as pa
 import pyarrow.json
 
 from oddshot.data.tables.conversion import as_table
+from oddshot.data.tables.json_structure import MAX_DEPTH, are_names_too_many, find_deep_line
 from oddshot.errors import InputError
 
-_NULL_LINE = re.compile(rb"(?:\A(?:\xef\xbb\xbf)?|[\r\n])\s*null")  # Arrow's reader crashes on some of them
+_NULL_LINE = re.compile(rb"(?:\A(?:\xef\xbb\xbf)?|[\r\n])[^\S\r\n]*null")  # Arrow's reader crashes on some of them
 
 
 def read_json_lines(path: Path, text_columns: Sequence[str] = ()) -> Any:
@@ -20,18 +21,26 @@ def read_json_lines(path: Path, text_columns: Sequence[str] = ()) -> Any:
     content = path.read_bytes()
     if not content.strip():
         raise InputError(f"{path}: the file is empty")
-    null = _NULL_LINE.search(content)
-    if null:
-        line = content.count(b"\n", 0, null.end()) + 1
-        raise _format_error(path, f"line {line} is none")
+    _check_structure(content, path)
     try:
-        table = pyarrow.json.read_json(path)
+        table = pyarrow.json.read_json(pa.BufferReader(content))
         table.validate(full=True)  # reading does not check that text is UTF-8
         return table
     except pa.ArrowInvalid as error:
         if "changed from" in str(error):
             return _read_mixed_columns(path)
         raise _format_error(path, str(error).splitlines()[0]) from error
+
+
+def _check_structure(content: bytes, path: Path) -> None:
+    """Refuse what Arrow's parser would crash on, or make a table of that does not fit in memory."""
+    if null := _NULL_LINE.search(content):
+        n_lines_above = content.count(b"\n", 0, null.end())
+        raise _format_error(path, f"line {n_lines_above + 1} is none")
+    if line := find_deep_line(content):
+        raise InputError(f"{path}: line {line}: values are nested deeper than {MAX_DEPTH} levels")
+    if are_names_too_many(content):
+        raise InputError(f"{path}: nearly every line has other names; expected objects with the same names")
 
 
 def _read_mixed_columns(path: Path) -> Any:

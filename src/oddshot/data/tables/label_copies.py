@@ -15,7 +15,7 @@ from oddshot.data.label_values import ANOMALY, NORMAL, UNLABELLED
 from oddshot.data.tables.categories import canonical_text
 from oddshot.data.tables.column_names import format_names
 from oddshot.data.tables.conversion import as_table
-from oddshot.data.tables.labels import label_text
+from oddshot.data.tables.label_meaning import label_text
 
 _WORDS_OF_LABELS = frozenset(
     (

@@ -14,9 +14,10 @@ from typing import Any
 
 import pyarrow as pa
 
+from oddshot.data.files import STANDARD_STREAM
 from oddshot.errors import InputError, OddshotError
 
-STANDARD_INPUT = Path("-")
+STANDARD_INPUT = STANDARD_STREAM
 COMPRESSED_SUFFIXES = (".gz", ".zst", ".bz2")
 
 _BLOCK_BYTES = 1 << 20

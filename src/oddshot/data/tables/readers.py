@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from oddshot.data.files import named_path
 from oddshot.data.tables.arff_reading import read_arff, stream_arff
 from oddshot.data.tables.column_names import check_unique_names, without_row_index
 from oddshot.data.tables.conversion import as_table, flatten_structs
@@ -84,7 +85,7 @@ def read_table(path: str | PathLike[str], text_columns: Sequence[str] = ()) -> A
 
     The types of CSV columns are inferred, except for those named in `text_columns`, which stay text as written.
     """
-    path = Path(path)
+    path = named_path(path)
     with _errors_naming(path), unpacked(path) as plain:
         table = _with_plain_columns(_format_of(plain).read(plain, text_columns), path)
     if table.num_rows == 0:
@@ -99,9 +100,9 @@ def stream_table(
 
     kinds: the kinds of columns by name, as in Encoding.kinds. Columns without one are read too. The types of all chunks
     agree: in CSV files, columns of kind number are float64, boolean bool, category dictionary-encoded text, and all
-    others text.
+    others text. Only in chunks near a number or boolean that is anything else, its column is text.
     """
-    path = Path(path)
+    path = named_path(path)
     n_rows = 0
     with _errors_naming(path), unpacked(path) as plain:
         for chunk in _format_of(plain).stream(plain, chunk_rows, kinds or {}):

@@ -10,24 +10,25 @@ from sklearn.utils.validation import column_or_1d
 
 from oddshot.data.label_values import ANOMALY, NORMAL, UNLABELLED, without_gaps
 from oddshot.data.tables.column_names import format_names
-from oddshot.data.tables.labels import check_anomaly_value, label_text, parse_labels
+from oddshot.data.tables.label_meaning import CONVENTION, LabelMeaning, label_text
+from oddshot.data.tables.labels import check_named_values, parse_labels
 from oddshot.errors import InputError
 
 _CONVENTION = "1 = anomaly, 0 = normal, -1 = unlabelled"
 
 
 class Target(NamedTuple):
-    """Labels of n rows, [n], and the values of the target that mean normal and anomalous: [2]."""
+    """Labels of n rows, [n], and the values of the target that mean normal and anomalous, in this order: [2]."""
 
     labels: NDArray[np.int8]
-    classes: NDArray[Any]
+    values: NDArray[Any]
 
 
-def parse_target(y: Any, anomaly_value: object = None) -> Target:
-    """Labels of a target as people give it. anomaly_value: the value that means anomaly, None for the convention."""
+def parse_target(y: Any, meaning: LabelMeaning) -> Target:
+    """Labels of a target as people give it."""
     cells = _as_cells(y)
-    if anomaly_value is not None:
-        return _parse_by_anomaly_value(cells, anomaly_value)
+    if meaning.named:
+        return _parse_by_meaning(cells, meaning)
     cells = without_gaps(cells)
     if cells.dtype.kind not in "biuf":
         return _parse_text(cells)
@@ -53,15 +54,24 @@ def _as_cells(y: Any) -> NDArray[Any]:
     return cells
 
 
-def _parse_by_anomaly_value(cells: NDArray[Any], anomaly_value: object) -> Target:
-    """Every value but this one is normal. The classes are the two values, or 0 and 1 if there are more."""
-    labels = parse_labels(list(cells), anomaly_value, "y", "y")
-    check_anomaly_value(list(cells), anomaly_value, labels, "y")
-    others = {label_text(value): value for value in cells[labels == NORMAL].tolist()}
-    found = cells[labels == ANOMALY].tolist()
-    if len(others) != 1 or not found:
-        return Target(labels, np.array([NORMAL, ANOMALY]))
-    return Target(labels, np.array([next(iter(others.values())), found[0]]))
+def _parse_by_meaning(cells: NDArray[Any], meaning: LabelMeaning) -> Target:
+    """Every value but the named ones is of the other side. The classes are the two values, or 0 and 1 if it has more.
+
+    Values of the target other than numbers, booleans and text, such as dates, become 0 and 1 as well.
+    """
+    labels = parse_labels(list(cells), meaning, "y", "y")
+    for notice in check_named_values(cells.tolist(), meaning, "y"):
+        warnings.warn(notice, stacklevel=4)
+    normals, anomalies = (
+        {label_text(value): value for value in cells[labels == label].tolist()} for label in (NORMAL, ANOMALY)
+    )
+    if not anomalies and meaning.label == ANOMALY and isinstance(next(iter(normals.values()), None), str):
+        anomalies = {text: text for text in meaning.named}  # y has normal rows alone
+    if len(normals) == len(anomalies) == 1:
+        values = np.array([*normals.values(), *anomalies.values()])
+        if values.dtype.kind in "biufU":
+            return Target(labels, values)
+    return Target(labels, np.array([NORMAL, ANOMALY]))
 
 
 def _parse_text(cells: NDArray[Any]) -> Target:
@@ -69,10 +79,9 @@ def _parse_text(cells: NDArray[Any]) -> Target:
     values = list(dict.fromkeys(label_text(cell) for cell in cells.tolist()))
     if not set(values) <= {"0", "1", "-1"}:
         raise InputError(
-            f"labels are text; name the value of anomalies with anomaly_value, or give {_CONVENTION} "
-            f"(y has {format_names(values, 5)})"
+            f"labels are text; {CONVENTION.advice}, or give {_CONVENTION} (y has {format_names(values, 5)})"
         )
-    labels = parse_labels(cells.tolist(), None, "y", "y")
+    labels = parse_labels(cells.tolist(), CONVENTION, "y", "y")
     _check_convention(labels)
     return Target(labels, np.array(["0", "1"]))
 
@@ -93,14 +102,14 @@ def _parse_numbers(cells: NDArray[Any]) -> Target:
     if len(values) > 2:
         raise InputError(
             f"Only binary classification is supported. The type of the target is {kind}. y has {shown}"
-            f"{', …' * (len(values) > 5)}; labels are {_CONVENTION}; or name the value of anomalies with anomaly_value"
+            f"{', …' * (len(values) > 5)}; labels are {_CONVENTION}; or {CONVENTION.advice}"
         )
     if len(values) < 2:
         raise InputError(f"the support has only one class, label {shown}; labels are {_CONVENTION}")
     low, high = values.tolist()
     warnings.warn(
         f"y has {low} and {high}: {high} is taken for anomalies and {low} for normal rows; "
-        f"to be sure, name the value of anomalies with anomaly_value, or give {_CONVENTION}",
+        f"to be sure, {CONVENTION.advice}, or give {_CONVENTION}",
         stacklevel=4,
     )
     return Target((cells == high).astype(np.int8), values)

@@ -12,20 +12,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from oddshot.data.files import as_path
+from oddshot.data.files import as_path, named_path
 from oddshot.data.tables.column_names import format_names, select_columns
 from oddshot.data.tables.columns import CellLocation, distinct_values
 from oddshot.data.tables.concatenation import concat_tables
-from oddshot.data.tables.labels import (
-    check_anomaly_value,
-    distinct_label_texts,
-    label_text,
-    parse_labels,
-    swapped_labels_notice,
-)
+from oddshot.data.tables.label_meaning import CONVENTION, LabelMeaning, label_text
+from oddshot.data.tables.labels import check_named_values, distinct_cells, parse_labels, swapped_labels_notice
 from oddshot.data.tables.packed_files import STANDARD_INPUT
 from oddshot.data.tables.readers import read_table
-from oddshot.data.task import ANOMALY, Task
+from oddshot.data.task import Task
 from oddshot.errors import FileError, InputError, as_list, require_type
 
 FilePath = str | PathLike[str]
@@ -33,7 +28,11 @@ _MAX_COLUMNS_SHOWN = 20  # in an error message
 
 
 def read_tasks(
-    paths: FilePath | Iterable[FilePath], label: str, task: str | None = None, anomaly_value: object = None
+    paths: FilePath | Iterable[FilePath],
+    label: str,
+    task: str | None = None,
+    anomaly_value: object = None,
+    normal_value: object = None,
 ) -> list[Task]:
     """Read labelled tasks from CSV, Parquet, ARFF, JSON-lines or Excel files.
 
@@ -46,8 +45,11 @@ def read_tasks(
         The column of labels: 1, true (anomaly), 0, false (normal), -1 or empty (unlabelled).
     task : str, optional
         A column whose every value is a task. Without it each file is a task, named after the file.
-    anomaly_value : object, optional
-        The value of `label` that marks anomalies. Every other value is then normal, and an empty cell unlabelled.
+    anomaly_value : object or list of objects, optional
+        The value of `label` that means anomaly, or several such values. Every other value then means normal, and an
+        empty cell is unlabelled.
+    normal_value : object or list of objects, optional
+        The opposite: the value or values that mean normal. Every other value then means anomaly.
 
     Returns
     -------
@@ -74,32 +76,43 @@ def read_tasks(
     >>> [(task.name, task.X["load"].to_pylist(), task.y.tolist()) for task in tasks]
     [('a', [1.5, 9.0], [0, 1]), ('b', [2.5], [-1])]
     """
+    return tasks_of_files(paths, label, task, LabelMeaning.of(anomaly_value, normal_value))
+
+
+def tasks_of_files(
+    paths: FilePath | Iterable[FilePath], label: str, task: str | None, meaning: LabelMeaning
+) -> list[Task]:
+    """Read labelled tasks, as read_tasks does. meaning: of the labels."""
     require_type("label", label, str, "the name of a column")
     require_type("task", task, (str, NoneType), "the name of a column")
     if label == task:
         raise InputError(f"column {label!r} cannot hold both the labels and the tasks")
     files = find_files(paths)
     tables = _read_with_same_columns(files, [label] if task is None else [label, task])
-    labels = [
-        parse_labels(table[label], anomaly_value, str(path), label) for path, table in zip(files, tables, strict=True)
-    ]
-    if anomaly_value is not None and not any((y == ANOMALY).any() for y in labels):
-        where = str(files[0]) if len(files) == 1 else f"{files[0]} and {len(files) - 1} more"
-        raise InputError(_no_anomaly_message(where, label, anomaly_value, tables))
+    labels = [parse_labels(table[label], meaning, str(path), label) for path, table in zip(files, tables, strict=True)]
+    where = str(files[0]) if len(files) == 1 else f"{files[0]} and {len(files) - 1} more"
+    cells = distinct_cells(table[label] for table in tables)
+    notices = check_named_values(cells, meaning, where, label, required=True)
     if notice := swapped_labels_notice(np.concatenate(labels)):
-        warnings.warn(f"column {label!r}: {notice}", stacklevel=2)
+        notices.append(f"column {label!r}: {notice}")
+    for notice in notices:
+        warnings.warn(notice, stacklevel=3)
     rows = [table.drop_columns([label]) for table in tables]
     if task is None:
         return [Task(name, X, y) for name, X, y in zip(_task_names(files), rows, labels, strict=True)]
     return _group_by_task(rows, labels, [CellLocation(str(path), task) for path in files])
 
 
-def read_support(path: FilePath, label: str, anomaly_value: object = None) -> tuple[Any, NDArray[np.int8]]:
-    """Read the labelled rows of one task: a pyarrow.Table of n rows without the labels, and the labels: [n]."""
-    path = Path(path)
+def read_support(path: FilePath, label: str, meaning: LabelMeaning = CONVENTION) -> tuple[Any, NDArray[np.int8]]:
+    """Read the labelled rows of one task: a pyarrow.Table of n rows without the labels, and the labels: [n].
+
+    Normal rows alone are allowed, and some of several values of anomalies may be missing.
+    """
+    path = named_path(path)
     (table,) = _read_with_same_columns([path], [label])
-    y = parse_labels(table[label], anomaly_value, str(path), label)
-    check_anomaly_value(table[label], anomaly_value, y, str(path), label)  # normal rows alone are allowed
+    y = parse_labels(table[label], meaning, str(path), label)
+    for notice in check_named_values(distinct_cells([table[label]]), meaning, str(path), label):
+        warnings.warn(notice, stacklevel=2)
     return table.drop_columns([label]), y
 
 
@@ -113,10 +126,10 @@ def find_files(paths: FilePath | Iterable[FilePath]) -> list[Path]:
         if not text:
             raise InputError("the name of a file is empty")
         is_pattern = text != "-" and has_magic(text) and not exists(text)
-        matches = sorted(glob(text, recursive=True)) if is_pattern else [text]
+        matches = _matching_names(text) if is_pattern else [text]
         if not matches:
             raise FileError(f"no file matches {text!r}")
-        for match in map(Path, matches):
+        for match in map(named_path, matches):
             if match in files:
                 warnings.warn(f"{match}: named twice, and read once", stacklevel=2)
             files[match] = None
@@ -126,6 +139,11 @@ def find_files(paths: FilePath | Iterable[FilePath]) -> list[Path]:
     if not files:
         raise InputError("no files given")
     return list(files)
+
+
+def _matching_names(pattern: str) -> list[str]:
+    """Return the names of the files that match a pattern, in alphabetical order; one called - is a file."""
+    return ["./-" if name == "-" else name for name in sorted(glob(pattern, recursive=True))]
 
 
 def _read_with_same_columns(files: Sequence[Path], text_columns: Sequence[str]) -> list[Any]:
@@ -177,8 +195,3 @@ def _split_by_task(
     ends = np.cumsum(np.bincount(codes, minlength=len(names))).tolist()
     for name, start, end in zip(names, [0, *ends], ends, strict=False):
         yield name, rows.slice(start, end - start), y[start:end]
-
-
-def _no_anomaly_message(where: str, label: str, anomaly_value: object, tables: Sequence[Any]) -> str:
-    values = list(dict.fromkeys(text for table in tables for text in distinct_label_texts(table[label])))
-    return f"{where}: no row has {label!r} = {str(anomaly_value)!r}; values seen: {format_names(values)}"

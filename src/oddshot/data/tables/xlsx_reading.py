@@ -5,8 +5,11 @@ from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
 
+from oddshot.data.tables.column_names import check_unique_names
 from oddshot.data.tables.conversion import as_table
 from oddshot.errors import InputError, missing_package
+
+_MAX_ROWS = 1 << 20  # of a sheet, as Excel has it
 
 
 def read_xlsx(path: Path, text_columns: Sequence[str] = ()) -> Any:
@@ -19,16 +22,18 @@ def read_xlsx(path: Path, text_columns: Sequence[str] = ()) -> Any:
         book = load_workbook(path, read_only=True, data_only=True)
     except (BadZipFile, KeyError, ValueError) as error:
         raise InputError(f"{path}: not a readable Excel file ({str(error).splitlines()[0]})") from error
-    rows = [row for row in book.worksheets[0].iter_rows(values_only=True) if any(cell is not None for cell in row)]
+    sheet = book.worksheets[0]
+    sheet.reset_dimensions()  # a sheet may say that it is far larger than it is
+    all_rows = sheet.iter_rows(max_row=_MAX_ROWS, values_only=True)
+    rows = [row for row in all_rows if any(cell is not None for cell in row)]
     book.close()
     if not rows:
         raise InputError(f"{path}: its first sheet is empty")
-    header, *cells = rows
+    width = max(map(len, rows))
+    header, *cells = (row + (None,) * (width - len(row)) for row in rows)
     used = [j for j, name in enumerate(header) if name is not None or any(row[j] is not None for row in cells)]
     names = ["" if header[j] is None else str(header[j]).strip() for j in used]
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise InputError(f"{path}: two columns are called {twice!r}")
+    check_unique_names(names, str(path))
     return as_table({name: [row[j] for row in cells] for name, j in zip(names, used, strict=True)}, str(path))
 
 
