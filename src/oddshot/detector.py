@@ -370,8 +370,8 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """The numbers of n rows of X to label next, the most useful one first.
 
         The first is the highest ranked row, and the others are highly ranked rows that differ from it and from each
-        other. Give rows that are not labelled yet, label what is named, and call `fit` again. How many anomalies are
-        found in this way is in results/universal/SUGGESTIONS.md.
+        other; rows that are labelled already come last. Label them and call `fit` again. How many anomalies are found
+        in this way is in results/universal/SUGGESTIONS.md.
 
         Parameters
         ----------

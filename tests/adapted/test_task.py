@@ -177,23 +177,25 @@ def test_an_explanation_is_made_of_contributions_and_nearest_rows():
 def test_without_calibration_rows_near_the_threshold_are_uncertain(monkeypatch, threshold):
     task = replace(AdaptedTask.from_table(bare(), numbers(9, 12), Y), threshold=threshold)
     given = []
-    monkeypatch.setattr(module, "suggest_rows", lambda rows, p, support, n: given.append((rows, p, support, n)))
+    monkeypatch.setattr(module, "suggest_rows", lambda *arguments: given.append(arguments))
     rows, scores = task.encode(numbers(8)[:5], "new"), np.array([0.0, 1.0, 3.0, 4.0, -8.0])
     task.suggest(rows, scores, 3)
-    ((given_rows, p, support, n),) = given
+    ((given_rows, given_scores, p, n),) = given
     unit = np.median([abs(score - threshold) for score in scores])
     np.testing.assert_allclose(p, [1 / (1 + math.exp(-(score - threshold) / unit)) for score in scores], rtol=1e-9)
-    assert (given_rows is rows, support is task.support, n) == (True, True, 3)
+    np.testing.assert_array_equal(given_scores, scores)
+    assert (given_rows is rows, n) == (True, 3)
     task.suggest(rows, np.array([threshold] * 3 + [threshold + 2] * 2), 1)  # the median distance is 0
-    np.testing.assert_allclose(given[1][1], [0.5] * 3 + [1 / (1 + math.exp(-2))] * 2)
+    np.testing.assert_allclose(given[1][2], [0.5] * 3 + [1 / (1 + math.exp(-2))] * 2)
 
 
-def test_with_calibration_the_probability_tells_what_is_uncertain(monkeypatch):
+def test_with_calibration_the_probability_tells_what_to_label_and_labelled_rows_come_last(monkeypatch):
     task, given = AdaptedTask.from_table(small_model(), numbers(9, 12), Y), []
-    monkeypatch.setattr(module, "suggest_rows", lambda rows, p, support, n: given.append(p))
-    scores = np.array([0.0, 1.0, 3.0])
-    task.suggest(task.support[:3], scores, 2)
-    np.testing.assert_array_equal(given[0], task.decision.probability(scores))
+    monkeypatch.setattr(module, "suggest_rows", lambda *arguments: given.append(arguments))
+    rows, scores = np.concatenate([numbers(8)[:3].astype(np.float32), task.support[:2]]), np.array([0.0, 1, 3, 9, 9])
+    task.suggest(rows, scores, 2)
+    np.testing.assert_array_equal(given[0][1], [0, 1, 3, -np.inf, -np.inf])
+    np.testing.assert_array_equal(given[0][2], [*task.decision.probability(scores[:3]), 0, 0])
 
 
 def test_a_support_needs_a_normal_row():

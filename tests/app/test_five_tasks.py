@@ -74,7 +74,7 @@ def find_the_odd_wines(person):
     truth = example_sheet(load_universal()).truth
     person.click("#example")
     person.label_suggested(truth, 8)
-    assert float(re.search(r"AUC ([\d.]+)", person.page.inner_text("#table-facts"))[1]) > 0.98
+    assert float(re.search(r"AUC ([\d.]+)", person.page.inner_text("#table-facts"))[1]) > 0.9
 
 
 def import_labels(person):

@@ -81,7 +81,8 @@ def test_eight_labels_in_the_example_find_the_foreign_wines():
         row = now.suggested_row
         work.change({"labels": {row: int(now.sheet.truth[row])}})
     assert start < 0.8
-    assert now.auc() > 0.98
+    assert now.auc() > 0.9
+    assert now.labels.count(1) >= 5  # of fifteen foreign wines among 122
 
 
 def test_suggestions_lead_to_the_labels_that_tell_how_sure_the_ranking_is():

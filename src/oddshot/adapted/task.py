@@ -23,7 +23,7 @@ from oddshot.adapted.copies import DistinctRows, fit_without_copies, without_cop
 from oddshot.adapted.explanation import Explanation, column_contributions, column_orders, nearest_rows
 from oddshot.adapted.ranges import SeenRanges
 from oddshot.adapted.result import ScoredRows
-from oddshot.adapted.seen_rows import SeenRows
+from oddshot.adapted.seen_rows import SeenRows, hash_rows
 from oddshot.adapted.suggestion import suggest_rows
 from oddshot.data.encoding import ColumnChoice, Encoding
 from oddshot.data.encoding.interval_column import pair_with_row_before
@@ -294,12 +294,16 @@ class AdaptedTask:
         return Explanation(names, added, score, start, numbers[baseline], numbers[near], distances)
 
     def suggest(self, rows: EncodedRows, scores: FloatArray, n: int) -> IntArray:
-        """Which n of these encoded rows, whose scores are known, to label next, the most useful first."""
+        """Which n of these encoded rows, whose scores are known, to label next, the most useful first.
+
+        Rows that are labelled already come last.
+        """
         p = self.decision.probability(scores)
         if p is None:  # as certain as a score is far from the threshold, relative to the other scores
             beyond = scores - self.threshold
             p = logistic(beyond / (float(np.median(np.abs(beyond))) or 1.0))
-        return suggest_rows(rows, scores, p, n)
+        is_labelled = np.isin(hash_rows(rows), hash_rows(self.support))
+        return suggest_rows(rows, np.where(is_labelled, -np.inf, scores), np.where(is_labelled, 0.0, p), n)
 
 
 def find_encoding(
