@@ -82,7 +82,8 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     decision_scores_ : ndarray of shape (n,)
         The scores of the rows given to `fit`, in their order (after `load_detector`: of the rows in the file, labelled
         rows first). The method `relative` scores each of them as if it had not been given, because a row that is
-        compared with itself would look normal. Other methods score them like new rows.
+        compared with itself would look normal; an unlabelled row that equals a labelled one has the score that
+        `score_samples` gives it. Other methods score them like new rows.
 
     Examples
     --------
@@ -159,7 +160,11 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             rows = with_rows_before(self.task_.model, X, self.task_.encoding)
             self._labelled = take_rows(rows, self.task_.row_numbers)
             self._unlabelled = take_rows(rows, sample_unlabelled(labels))
-            self.decision_scores_, _ = self._score(X, self._task.score_fitted)
+            self.decision_scores_ = np.empty(len(X))
+            others = np.flatnonzero(labels == UNLABELLED)
+            self.decision_scores_[self._task.row_numbers], _ = self._score(self._labelled, self._task.score_fitted)
+            if len(others):
+                self.decision_scores_[others], _ = self._score(take_rows(rows, others), self._task.score_encoded)
             self._name_classes(values)
             for notice in (self.task_.notice, swapped_labels_notice(labels)):
                 if notice:

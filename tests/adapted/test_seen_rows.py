@@ -30,15 +30,13 @@ def test_only_seen_rows_get_their_own_scores(block, monkeypatch):
     rows = np.concatenate([new, seen[[3, 3, 19, 0]]])
     scores = np.arange(len(rows), dtype=np.float64)
     found = SeenRows.of(seen, -np.arange(1.0, 21), unlabelled(20), NO_BOUNDS)
-    found.restrict(rows, scores)
-    np.testing.assert_array_equal(scores, [*range(15), -4, -4, -20, -1])
+    np.testing.assert_array_equal(found.score(rows, lambda some: scores[: len(some)]), [*range(15), -4, -4, -20, -1])
     np.testing.assert_array_equal(found.leave_one_out(rows), [*[np.nan] * 15, -4, -4, -20, -1])
 
 
 def test_no_seen_rows_change_nothing():
     scores, nothing = np.ones(4), SeenRows.of(np.empty((0, 3), np.float32), np.empty(0), unlabelled(0), NO_BOUNDS)
-    nothing.restrict(rows_of(1, 4), scores)
-    np.testing.assert_array_equal(scores, np.ones(4))
+    np.testing.assert_array_equal(nothing.score(rows_of(1, 4), lambda _: scores), np.ones(4))
     assert np.isnan(nothing.leave_one_out(rows_of(1, 4))).all()
 
 
@@ -46,8 +44,7 @@ def test_rows_that_equal_a_labelled_one_are_decided_on_as_labelled():
     rows, labels = rows_of(0, 3), np.array([NORMAL, ANOMALY, UNLABELLED], np.int8)
     found = SeenRows.of(rows, np.array([7.0, 8.0, 9.0]), labels, (1.0, 5.0))
     for scores, expected in (([0.5, 2.0, 0.0], [0.5, 5.0, 9.0]), ([3.0, 6.0, 20.0], [1.0, 6.0, 9.0])):
-        scores = np.array(scores)
-        found.restrict(rows, scores)
+        scores = found.score(rows, lambda some, scores=scores: np.array(scores)[: len(some)])
         np.testing.assert_allclose(scores, expected)
         assert scores[1] > 5.0
     np.testing.assert_array_equal(found.leave_one_out(rows), [7, 8, 9])
@@ -56,41 +53,38 @@ def test_rows_that_equal_a_labelled_one_are_decided_on_as_labelled():
 def test_contradicting_labels_leave_the_score():
     rows = np.concatenate([rows_of(0, 2), rows_of(0, 1)])
     found = SeenRows.of(rows, np.zeros(3), np.array([NORMAL, ANOMALY, ANOMALY], np.int8), (1.0, 5.0))
-    scores = np.array([3.0, 3.0])
-    found.restrict(rows[:2], scores)
-    np.testing.assert_allclose(scores, [3.0, 5.0])
+    np.testing.assert_allclose(found.score(rows[:2], lambda _: np.array([3.0, 3.0])), [3.0, 5.0])
 
 
 def test_labels_say_nothing_of_equal_rows_where_these_are_to_be_expected():
     rows = np.random.default_rng(0).integers(0, 2, (40, 2)).astype(np.float32)
     labels = np.where(rows.all(1), ANOMALY, NORMAL)
     assert is_ambiguous(rows, labels).all()
-    scores = np.full(40, 3.0)
-    SeenRows.of(rows, np.zeros(40), labels, (1.0, 5.0)).restrict(rows, scores)
-    assert (scores == 3).all()
+    found = SeenRows.of(rows, np.zeros(40), labels, (1.0, 5.0))
+    assert (found.score(rows, lambda _: np.full(40, 3.0)) == 3).all()
 
 
 def test_of_a_labelled_and_an_equal_unlabelled_row_the_unlabelled_one_counts():
-    seen, scores = np.concatenate([rows_of(0, 3), rows_of(1, 97), rows_of(0, 1)]), np.zeros(1)
+    seen = np.concatenate([rows_of(0, 3), rows_of(1, 97), rows_of(0, 1)])
     labels = np.repeat(np.array([NORMAL, UNLABELLED], np.int8), [3, 98])
-    SeenRows.of(seen, np.arange(101.0), labels, NO_BOUNDS).restrict(seen[:1], scores)
-    assert scores == [100]
+    found = SeenRows.of(seen, np.arange(101.0), labels, NO_BOUNDS)
+    assert found.score(seen[:1], lambda _: np.empty(0)) == [100]
 
 
 def test_copies_that_were_not_used_have_what_their_originals_have():
     rows, labels = rows_of(0, 3), np.array([NORMAL, ANOMALY, UNLABELLED], np.int8)
     copies = Copies(rows + np.float32(1e-6), rows)
     found = SeenRows.of(rows, np.array([7.0, 8.0, 9.0]), labels, (1.0, 5.0), copies)
-    scores = np.full(6, 3.0)
-    found.restrict(np.concatenate([rows, copies.rows]), scores)
+    scores = found.score(np.concatenate([rows, copies.rows]), lambda some: np.full(len(some), 3.0))
     np.testing.assert_allclose(scores, [1, 5, 9] * 2)
     np.testing.assert_array_equal(found.leave_one_out(copies.rows), [7, 8, 9])
 
 
 def test_rows_of_one_hash_are_told_apart(monkeypatch):
     monkeypatch.setattr(seen_rows, "hash_rows", lambda rows: np.zeros(len(rows), np.uint64))
-    seen, scores = rows_of(0, 1), np.zeros(2)
-    SeenRows.of(seen, np.array([5.0]), unlabelled(1), NO_BOUNDS).restrict(np.concatenate([rows_of(1, 1), seen]), scores)
+    seen = rows_of(0, 1)
+    found = SeenRows.of(seen, np.array([5.0]), unlabelled(1), NO_BOUNDS)
+    scores = found.score(np.concatenate([rows_of(1, 1), seen]), lambda some: np.zeros(len(some)))
     np.testing.assert_array_equal(scores, [0, 5])
 
 
@@ -132,6 +126,17 @@ def test_what_is_labelled_stays_labelled(method, rate):
         warnings.simplefilter("ignore")  # so few rows cannot show a rate of one in a thousand
         predicted = detector.fit(X, y).predict(X)
     np.testing.assert_array_equal(predicted[:12], y[:12])
+
+
+def test_an_unlabelled_row_that_equals_a_labelled_one_is_ranked_as_that_label_says():
+    X, y = numbers(3, 30), labels(30)
+    y[12:] = -1
+    anomaly, normal = np.flatnonzero(y == 1)[0], np.flatnonzero(y == 0)[0]
+    X[20], X[21] = X[anomaly], X[normal]
+    detector = FewShotDetector().fit(X, y)
+    assert detector.decision_scores_[20] > detector.threshold_ > detector.decision_scores_[21]
+    np.testing.assert_allclose(detector.decision_scores_[12:], detector.score_samples(X[12:]))
+    assert detector.decision_scores_[anomaly] < detector.decision_scores_[20]  # itself, it is left out
 
 
 def test_the_score_decides_on_a_row_that_is_labelled_both_ways():

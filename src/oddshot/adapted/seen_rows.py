@@ -5,6 +5,7 @@ score is beyond the thresholds of all rates. Where equal rows are to be expected
 row that equals a labelled one is most probably another row, and the score decides.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -85,10 +86,21 @@ class SeenRows:
             scores[found] = self.scores[places]
         return scores
 
-    def restrict(self, rows: EncodedRows, scores: FloatArray) -> None:
-        """Bring the scores of rows that equal a seen one between its bounds, in place. rows: [n, M], scores: [n]."""
-        for found, places in self._found(rows):
+    def score(self, rows: EncodedRows, score_as_new: Callable[[EncodedRows], FloatArray]) -> FloatArray:
+        """Scores of rows, between the bounds of a seen row that they equal: [n, M] -> [n].
+
+        score_as_new: scores rows without bounds; it is not asked for those that have the score of a seen one.
+        """
+        scores, all_found = np.full(len(rows), np.nan), self._found(rows)
+        for found, places in all_found:
+            low = self.low[places]
+            scores[found] = np.where(low == self.high[places], low, np.nan)
+        is_new = np.isnan(scores)
+        if is_new.any():
+            scores[is_new] = score_as_new(rows if is_new.all() else rows[is_new])
+        for found, places in all_found:
             scores[found] = np.clip(scores[found], self.low[places], self.high[places])
+        return scores
 
     def _found(self, rows: EncodedRows) -> "list[tuple[IntArray, IntArray]]":
         """Which rows equal a seen one, and which one, a block at a time."""

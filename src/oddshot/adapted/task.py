@@ -231,9 +231,7 @@ class AdaptedTask:
         An unlabelled row that the task was adapted with is hidden from itself, so that it scores as a row that was not.
         A row that equals a labelled one is decided on as its label says.
         """
-        scores = self.score_as_new(rows)
-        self.seen.restrict(rows, scores)
-        return scores
+        return self.seen.score(rows, self.score_as_new)
 
     def score_fitted(self, rows: EncodedRows) -> FloatArray:
         """The same for the rows that the task was given: labelled ones are hidden from themselves too."""
