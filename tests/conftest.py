@@ -3,6 +3,7 @@
 import os
 import signal
 import subprocess
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -33,3 +34,10 @@ def _no_process_outlives_its_test() -> Iterator[None]:
             process.kill()
             process.wait()
     del _started[n_before:]
+
+
+@pytest.fixture(autouse=True)
+def _same_random_numbers_in_any_order_of_tests() -> None:
+    """Tests that draw from torch without a seed of their own draw the same, whichever tests ran before them."""
+    if torch := sys.modules.get("torch"):
+        torch.manual_seed(0)

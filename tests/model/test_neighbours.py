@@ -52,15 +52,15 @@ def test_the_spread_of_a_column_has_a_least_value():
 
 
 def test_constant_columns_do_not_make_differences_smaller():
-    rows, x = torch.randn(6, 3), torch.randn(4, 3)
+    rows, x = torch.randn(6, 3, dtype=torch.float64), torch.randn(4, 3, dtype=torch.float64)
 
     def distance(rows, x):
         spread = column_spread(rows)
         return mean_distance(x / spread, rows / spread, 2)
 
-    constant = [torch.cat([part, torch.full((len(part), 5), 2.0)], dim=1) for part in (rows, x)]
+    constant = [torch.cat([part, part.new_full((len(part), 5), 2.0)], dim=1) for part in (rows, x)]
     torch.testing.assert_close(distance(*constant), distance(rows, x))
-    torch.testing.assert_close(column_spread(rows[:1]), torch.full((1, 3), MIN_SPREAD))
+    torch.testing.assert_close(column_spread(rows[:1]), rows.new_full((1, 3), MIN_SPREAD))
 
 
 def test_near_rows_of_one_column_are_as_far_apart_as_they_are():
