@@ -5,6 +5,9 @@ import sys
 
 import pytest
 
+from oddshot import cli
+from oddshot.cli.ending import INTERRUPTED
+
 FREED = """
 class Freed:
     def __del__(self): print("freed", flush=True)
@@ -69,3 +72,14 @@ def test_output_that_cannot_be_written_is_an_error_as_before(monkeypatch):
         done = subprocess.run([sys.executable, "-c", code], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
     assert done.returncode == 120
     assert "No space left on device" in done.stderr
+
+
+def test_ctrl_c_while_a_module_written_in_c_is_imported_ends_as_ctrl_c(monkeypatch, capsys):
+    def ask_to_end():
+        raise SystemError("<built-in> returned a result with an exception set") from KeyboardInterrupt()
+
+    monkeypatch.setattr("oddshot.cli.app", ask_to_end)
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert ended.value.code == INTERRUPTED
+    assert capsys.readouterr().err == ""

@@ -8,6 +8,7 @@ import sys
 from collections import Counter
 from statistics import fmean
 
+import pandas as pd
 import pytest
 
 from oddshot.bench.curves import SWEEPS, collect_curves
@@ -149,14 +150,15 @@ def test_the_card_of_the_universal_model():
         assert row_of("results/field/table.md", name)[3] == f"{flagged} / {found}"
 
 
-def test_the_rates_of_the_field_trial():
-    flagged = {}
-    for line in lines_of("results/field/table.md"):
-        if found := re.match(r"\| decisions/(200 unlabelled/)?(\d+)\+\d \|.*?\|.*?\| ([\d.]+)% /", line):
-            flagged.setdefault(int(found[2]) > 2 or found[1] is not None, []).append(float(found[3]))
-    text = " ".join(lines_of("docs/how-to/thresholds.md"))
-    assert f"gave {min(flagged[True]):.1f} % to {max(flagged[True]):.1f} % of the normal rows" in text
-    assert f"with two it gave {flagged[False][0]:.0f} %" in text
+def test_the_grid_of_decisions():
+    cells = pd.read_csv(ROOT / "results/decisions/grid.csv").query("rate == 0.05")
+    for n_normal, some in cells.groupby("normal"):
+        low, high, worst = some.flagged.min(), some.flagged.max(), some.worst.max()
+        shown = row_of("docs/how-to/thresholds.md", str(n_normal))[1:3]
+        assert shown == [f"{low:.1%} to {high:.1%}".replace("%", " %"), f"{worst:.0%}".replace("%", " %")]
+    many = cells.query("normal + unlabelled >= 50")
+    assert int((many.worst > 0.2).sum()) == 1
+    assert cells.tables.max() == 37
 
 
 def test_the_service():

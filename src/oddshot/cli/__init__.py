@@ -90,6 +90,10 @@ def main() -> NoReturn:
         if isinstance(error, RuntimeError) and not re.search("out of memory|can't allocate memory", str(error)):
             raise
         code = _report(CapacityError("not enough memory"))
+    except SystemError as error:  # what a module written in C makes of Ctrl-C while it is imported
+        if not isinstance(error.__cause__, KeyboardInterrupt):
+            raise
+        code = INTERRUPTED
     sys.exit(code)
 
 
