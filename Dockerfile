@@ -1,11 +1,8 @@
 # The REST service on CPUs: docs/deploy.md. The environment is built in a stage of its own; pip's cache and the source stay there.
 FROM python:3.11-slim AS build
-ARG TORCH_INDEX=https://download.pytorch.org/whl/cpu
 WORKDIR /source
 COPY constraints.txt ./
-RUN python -m venv /opt/oddshot \
- && grep '^torch==' constraints.txt > torch.txt \
- && /opt/oddshot/bin/pip install --no-cache-dir --index-url "$TORCH_INDEX" -r torch.txt
+RUN python -m venv /opt/oddshot
 COPY pyproject.toml hatch_build.py README.md LICENSE ./
 COPY src src
 RUN /opt/oddshot/bin/pip install --no-cache-dir -c constraints.txt '.[serve]'

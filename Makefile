@@ -2,17 +2,20 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
-# What is installed: the package alone for those who use it, with its tools for those who work on it.
-USED := $(VENV)/.installed-package
+# What is installed: what the command needs for those who use the package, and its tools for those who work on it.
+TRAINED := $(VENV)/.installed-train
 SERVED := $(VENV)/.installed-app
 DEVELOPED := $(VENV)/.installed
 
-.PHONY: help demo app test lint mutation hostile bench bench-memory bench-service bench-app docs packages examples newest dist clean
+# The tests of what uses a model.
+WITHOUT_TORCH := tests/score tests/methods tests/decisions tests/storage tests/adapted tests/scoring tests/web tests/service tests/app tests/data tests/test_detector.py
+
+.PHONY: help demo app test lint mutation hostile bench bench-memory bench-service bench-app docs packages examples newest without-torch dist clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: $(USED)  ## train and score on data that ships with scikit-learn; installs the package alone
+demo: $(TRAINED)  ## train and score on data that ships with scikit-learn; installs the package and what training needs
 	$(BIN)/oddshot demo
 
 app: $(SERVED)  ## open the app in the browser; installs the package and what the app needs
@@ -60,23 +63,28 @@ newest:  ## the tests with the newest versions of all packages but torch, in an 
 	.venv-newest/bin/pip install --upgrade --upgrade-strategy eager -c .venv-newest/torch.txt -e '.[dev]'
 	.venv-newest/bin/python -m pytest -n auto --dist loadfile
 
+without-torch:  ## the tests of all that uses a model, in an environment without torch
+	$(PYTHON) -m venv .venv-without-torch
+	.venv-without-torch/bin/pip install -c constraints.txt -e '.[app,serve,plots,onnx]' catboost httpx hypothesis liac-arff openpyxl pandas playwright polars pooch prometheus-client pytest pytest-timeout pytest-xdist xgboost-cpu
+	.venv-without-torch/bin/python -m pytest -n auto --dist loadfile $(WITHOUT_TORCH)
+
 dist: $(DEVELOPED)  ## the wheel and the sdist, checked and installed into a new environment; some minutes
 	$(BIN)/python -m benchmarks.distribution
 
 clean:  ## delete the virtual environment
 	rm -rf $(VENV)
 
-$(USED): pyproject.toml constraints.txt
+$(TRAINED): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install -c constraints.txt -e .
+	$(BIN)/pip install -c constraints.txt -e '.[train]'
 	touch $@
 
 $(SERVED): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install -c constraints.txt -e '.[app]'
-	touch $(USED) $@
+	touch $@
 
 $(DEVELOPED): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install -c constraints.txt -e '.[dev]'
-	touch $(USED) $(SERVED) $@
+	touch $(TRAINED) $(SERVED) $@

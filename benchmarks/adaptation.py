@@ -1,11 +1,11 @@
 """Adaptation: how long it takes, and how that grows. `python -m benchmarks.adaptation` prints the curve."""
 
-import torch
+import numpy as np
 
 from benchmarks.models import M, support, untrained_model
 from benchmarks.timing import Verdict, best_seconds, in_turn
 from oddshot.detector import FewShotDetector
-from oddshot.methods.contract import LabelledRows
+from oddshot.score.rows import LabelledRows
 
 ROWS = (6, 60, 600, 1_000, 3_000, 10_000, 30_000, 100_000)
 WIDTHS = (5, 21, 60, 250, 1000)
@@ -21,11 +21,9 @@ def fit_seconds(n_rows: int, n_attributes: int = M, **settings: int) -> float:
 
 def tasks_seconds(n_tasks: int) -> float:
     """Many tasks of six support rows at once, as in training."""
-    method = untrained_model().method
-    X, y = (torch.from_numpy(array) for array in support())
-    rows = X.float().expand(1, n_tasks, -1, -1)
-    with torch.no_grad():
-        return best_seconds(lambda: method.adapt(LabelledRows(rows[:, :, y == 0], rows[:, :, y == 1])), repeats=20)
+    method, (X, y) = untrained_model().method, support()
+    rows = np.tile(X.astype(np.float32), (n_tasks, 1, 1))
+    return best_seconds(lambda: method.adapt(LabelledRows(rows[:, y == 0], rows[:, y == 1])), repeats=20)
 
 
 def run() -> list[Verdict]:

@@ -19,6 +19,7 @@ from oddshot.bench.settings import RunSettings, dataset_fingerprint, describe_ru
 from oddshot.data.episodes.sampling import SamplingRule
 from oddshot.methods.eigen import Eigen, EigenConfig
 from oddshot.training import TrainingConfig, TrainingData, train
+from oddshot.training.trainable import Trainable
 
 PROTOCOLS: tuple[SamplingRule, ...] = ("published", "resampled")
 
@@ -47,12 +48,12 @@ def train_replicas(
     """All epochs of one dataset, the splits together; their tasks are made before the clock starts."""
     dataset = source.load(name)
     parts = [build_split(dataset, split, settings) for split in range(splits)]
-    method = Eigen(dataset.X.shape[1], EigenConfig(), splits)
+    trainable = Trainable(Eigen, dataset.X.shape[1], EigenConfig(), splits)
     seeds = [split_seed(name, split) for split in range(splits)]
     pools = [part.training for part in parts], [part.validation for part in parts]
     data = TrainingData(*pools, settings.sizes, settings.protocol)
     clock = Clock(device)
-    history = train(method, data, seeds, config=settings.training, device=device)
+    history = train(trainable, data, seeds, config=settings.training, device=device)
     seconds, peak = clock.read()
     epochs = settings.training.epochs
     assert min(history.epochs) == epochs

@@ -17,9 +17,10 @@ from oddshot.bench.plugins import DatasetSource
 from oddshot.bench.protocol import build_split, split_seed
 from oddshot.bench.settings import RunSettings
 from oddshot.data.sources.catalogue import Dataset
-from oddshot.methods.contract import LabelledRows
 from oddshot.methods.eigen import Eigen, EigenConfig
+from oddshot.score.rows import LabelledRows
 from oddshot.training import TrainingConfig
+from oddshot.training.trainable import Trainable
 
 
 class EigenInBf16(Eigen):
@@ -28,7 +29,8 @@ class EigenInBf16(Eigen):
     def loss(self, support: LabelledRows, query: LabelledRows, unlabelled: Tensor | None = None) -> Tensor:
         """The same under autocast; without its cache of weights, which a recorded step would keep for ever."""
         with torch.autocast(support.normal.device.type, torch.bfloat16, cache_enabled=False):
-            return super().loss(support, query, unlabelled)
+            loss: Tensor = super().loss(support, query, unlabelled)
+            return loss
 
 
 @dataclass(frozen=True)
@@ -45,8 +47,8 @@ def train_splits(
     """All splits of a dataset together."""
     splits = [build_split(dataset, split, settings) for split in range(n_splits)]
     seeds = [split_seed(name, split) for split in range(n_splits)]
-    method = method_type(dataset.X.shape[1], EigenConfig(), n_splits)
-    results = evaluate_splits(method, splits, seeds, settings, device)
+    trainable = Trainable(method_type, dataset.X.shape[1], EigenConfig(), n_splits)
+    results = evaluate_splits(trainable, splits, seeds, settings, device)
     assert results.history is not None
     return Trained(results.history.seconds, float(results.auc_half.mean()))
 

@@ -17,9 +17,9 @@ from oddshot.bench.evaluation import MIN_TARGET_EPISODES, TARGET_STREAM
 from oddshot.bench.plugins import DatasetSource
 from oddshot.bench.protocol import Split, build_split, split_seed
 from oddshot.bench.settings import RunSettings
-from oddshot.methods.contract import Method
-from oddshot.methods.registry import METHODS
+from oddshot.methods import find_method
 from oddshot.training import EpochProgress, TrainingConfig, TrainingData, train, validation_episodes
+from oddshot.training.trainable import Trainable
 
 LEARNED = "eigen,svdd,ssvdd,proto,r2d2,maml,ft,wonn,woproj,woanomaly,relative"
 RECORDED = 20  # epochs after which all steps of every method are recorded as CUDA graphs
@@ -33,7 +33,9 @@ def synchronized() -> float:
     return time.perf_counter()
 
 
-def epoch_seconds(method: Method, splits: list[Split], seeds: list[int], settings: RunSettings, device: str) -> float:
+def epoch_seconds(
+    trainable: Trainable, splits: list[Split], seeds: list[int], settings: RunSettings, device: str
+) -> float:
     """Mean seconds of an epoch of all splits together, validation included, without the first epochs."""
     ends: list[float] = []
 
@@ -42,7 +44,7 @@ def epoch_seconds(method: Method, splits: list[Split], seeds: list[int], setting
 
     pools = [split.training for split in splits], [split.validation for split in splits]
     data = TrainingData(*pools, settings.sizes, settings.protocol)
-    train(method, data, seeds, config=settings.training, device=device, on_epoch=on_epoch)
+    train(trainable, data, seeds, config=settings.training, device=device, on_epoch=on_epoch)
     return (ends[-1] - ends[RECORDED - 1]) / (len(ends) - RECORDED)
 
 
@@ -58,7 +60,7 @@ def median_seconds(action: Callable[[], object]) -> float:
 
 @torch.no_grad()
 def target_seconds(
-    method: Method, splits: list[Split], seeds: list[int], settings: RunSettings, device: str
+    trainable: Trainable, splits: list[Split], seeds: list[int], settings: RunSettings, device: str
 ) -> tuple[float, float]:
     """Seconds to adapt to one of all target tasks that are adapted to together, and to score one row."""
     streams = [np.random.SeedSequence([seed, TARGET_STREAM]) for seed in seeds]
@@ -67,6 +69,7 @@ def target_seconds(
         targets, settings.sizes, settings.protocol, where, streams, MIN_TARGET_EPISODES
     )
     n_tasks = support.normal.shape[0] * support.normal.shape[1]
+    method = trainable.method
     score, rows = method.adapt(support), query.joined()
     adapt = median_seconds(lambda: method.adapt(support))
     return adapt / n_tasks, median_seconds(lambda: score(rows)) / (n_tasks * rows.shape[2])
@@ -90,9 +93,10 @@ def main() -> None:
         settings = RunSettings(protocol, TrainingConfig(epochs=given.epochs, patience=given.epochs))
         splits = [build_split(dataset, split, settings) for split in range(given.splits)]
         for name in given.methods.split(","):
-            method = METHODS[name](dataset.X.shape[1], METHODS[name].config_type(), given.splits)
-            epoch = epoch_seconds(method, splits, seeds, settings, given.device)
-            adapt, score = target_seconds(method, splits, seeds, settings, given.device)
+            kind = find_method(name)
+            trainable = Trainable(kind, dataset.X.shape[1], kind.config_type(), given.splits)
+            epoch = epoch_seconds(trainable, splits, seeds, settings, given.device)
+            adapt, score = target_seconds(trainable, splits, seeds, settings, given.device)
             print(
                 f"{name}, {protocol}: {1000 * epoch:.2f} s for 1,000 epochs, {1000 * epoch / given.splits:.3f} s a "
                 f"split; {1e6 * adapt:.2f} µs to adapt to a task; {1e9 * score:.1f} ns to score a row",

@@ -10,7 +10,7 @@ from multiprocessing import get_context
 
 import torch
 
-from oddshot.universal.training import UniversalConfig, train_universal
+from oddshot.training.shipped_weights import UniversalConfig, train_universal
 
 WARM_UP = 10  # steps, the first of which load the libraries
 

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from benchmarks.timing import Verdict, best_seconds
-from oddshot.model.projection import fit_projection
+from oddshot.score.projection import fit_projection
 
 TASKS, J, N_NORMAL, N_ANOMALY = 256, 256, 5, 3
 

@@ -1,9 +1,8 @@
 """`relative` beside `eigen` at the same width: what a fit costs, and a scored row without and with unlabelled rows."""
 
 import numpy as np
-import torch
 
-from benchmarks.models import support, untrained_model
+from benchmarks.models import support, untrained, untrained_model
 from benchmarks.timing import Verdict, in_turn
 from oddshot.detector import FewShotDetector
 from oddshot.methods.relative import Relative, RelativeConfig
@@ -14,9 +13,8 @@ TARGET = 3.0
 
 
 def untrained_relative(n_attributes: int) -> Model:
-    method = Relative(n_attributes, RelativeConfig())
-    method.initialise([torch.Generator().manual_seed(0)])
-    return Model(method.eval(), untrained_model(n_attributes).encoding, DEFAULT_THRESHOLD)
+    method = untrained(Relative, n_attributes, RelativeConfig())
+    return Model(method, untrained_model(n_attributes).encoding, DEFAULT_THRESHOLD)
 
 
 def compare(n_attributes: int) -> list[tuple[str, float]]:

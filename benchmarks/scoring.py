@@ -1,10 +1,10 @@
 """Scoring a million rows, against scikit-learn's detectors and against the bare matrix products."""
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from sklearn.ensemble import IsolationForest
 from sklearn.neighbors import LocalOutlierFactor
@@ -12,9 +12,9 @@ from sklearn.svm import OneClassSVM
 
 from benchmarks.models import M, fitted_detector
 from benchmarks.timing import Verdict, in_turn
-from oddshot.adapted.chunks import single_core_threads
+from oddshot.adapted.chunks import n_cores, one_blas_thread
 from oddshot.detector import FewShotDetector
-from oddshot.methods.compiled import CompiledNetwork
+from oddshot.methods.scores import PreparedNetwork
 
 N_ROWS, FITTED_ON, REPEATS = 1_000_000, 1_000, 5
 # Name, detector with its own defaults, rows that it is timed on, how many times faster ours should be.
@@ -26,22 +26,22 @@ OTHERS = [
 
 
 def products(detector: FewShotDetector, X: NDArray[np.float32]) -> Callable[[], None]:
-    """The matrix products of the compiled score over all rows, nothing else: in its chunks, threads and buffers."""
-    compiled = detector.task_.compiled
-    assert isinstance(compiled, CompiledNetwork)
-    step, threads = compiled.chunk_rows, torch.get_num_threads()
-    weights = [layer.W for layer in compiled.layers] + [compiled.P]
-    blocks = np.array_split(X, 8 * threads)
+    """The matrix products of the prepared score over all rows, nothing else: in its chunks and threads."""
+    prepared = detector.task_.prepared
+    assert isinstance(prepared, PreparedNetwork)
+    step, n_threads = prepared.chunk_rows, n_cores()
+    weights = [*prepared.weights, prepared.P]
+    blocks = np.array_split(X, 8 * n_threads)
 
-    @torch.no_grad()
     def multiply(block: NDArray[np.float32]) -> None:
-        outs = [torch.empty(step, W.shape[1]) for W in weights]
-        for x in torch.from_numpy(block).split(step):
+        outs = [np.empty((step, W.shape[1]), np.float32) for W in weights]
+        for start in range(0, len(block), step):
+            x = block[start : start + step]
             for W, out in zip(weights, outs, strict=True):
-                x = torch.mm(x, W, out=out[: len(x)])
+                x = np.matmul(x, W, out=out[: len(x)])
 
     def run() -> None:
-        with single_core_threads(threads) as pool:
+        with one_blas_thread(), ThreadPoolExecutor(n_threads) as pool:
             list(pool.map(multiply, blocks))
 
     return run

@@ -10,8 +10,9 @@ from benchmarks.reference import Reference, train_step
 from benchmarks.timing import Verdict, best_seconds
 from oddshot.data.episodes.sampling import TaskSet
 from oddshot.data.episodes.synthesis import mixed_tasks
-from oddshot.methods import METHODS
+from oddshot.methods import find_method
 from oddshot.training import EpochProgress, TrainingConfig, TrainingData, train
+from oddshot.training.trainable import Trainable
 
 M, N_ROWS, TASKS, VALIDATION, EPOCHS = 21, 500, 400, 50, 4
 REFERENCE_TASKS = 20  # of an epoch's: the rest takes as long for each
@@ -25,7 +26,8 @@ def epoch_seconds(method: str, pools: tuple[TaskSet, TaskSet]) -> float:
     def on_epoch(progress: EpochProgress) -> None:
         ends.append(time.process_time())
 
-    network = METHODS[method](M, METHODS[method].config_type())
+    kind = find_method(method)
+    network = Trainable(kind, M, kind.config_type())
     config = TrainingConfig(epochs=EPOCHS, patience=EPOCHS)
     train(network, TrainingData([pools[0]], [pools[1]]), [0], config=config, on_epoch=on_epoch)
     return min(end - start for start, end in pairwise(ends[1:]))

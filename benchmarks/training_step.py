@@ -9,9 +9,10 @@ from benchmarks.machine import has_bf16
 from benchmarks.timing import Verdict, best_seconds, in_turn
 from oddshot.data.episodes.sampling import EpisodeSizes
 from oddshot.data.episodes.synthesis import mixed_tasks
-from oddshot.methods.contract import LabelledRows
 from oddshot.methods.eigen import Eigen, EigenConfig
+from oddshot.score.rows import LabelledRows
 from oddshot.training import Episodes
+from oddshot.training.trainable import Trainable
 
 TASKS, M = 256, 21
 SIZES, CONFIG = EpisodeSizes(), EigenConfig()
@@ -51,15 +52,14 @@ def drawing(n_tasks: int) -> Callable[[], tuple[LabelledRows, LabelledRows]]:
 def training_step(n_tasks: int, *, bf16: bool = False) -> Callable[[], None]:
     """Episodes drawn, loss, gradients, Adam."""
     draw = drawing(n_tasks)
-    method = Eigen(M, CONFIG)
-    method.initialise([torch.Generator().manual_seed(0)])
-    method.set_dropout_noise(torch.Generator().manual_seed(0))
-    method.train()
-    optimizer = torch.optim.Adam(method.parameters(), lr=1e-3)
+    trainable = Trainable(Eigen, M, CONFIG)
+    trainable.initialise([torch.Generator().manual_seed(0)])
+    trainable.noise = torch.Generator().manual_seed(0)
+    optimizer = torch.optim.Adam(trainable.parameters, lr=1e-3)
 
     def run() -> None:
         with torch.autocast("cpu", torch.bfloat16, enabled=bf16):
-            loss = method.loss(*draw())
+            loss = trainable.loss(*draw())
         optimizer.zero_grad(set_to_none=True)
         loss.sum().backward()
         optimizer.step()

@@ -35,7 +35,7 @@ def watch(seed, n=120, n_fault=15):
 # %%
 # The paper's method, `eigen`, learns what columns mean to each other where all tasks have the same columns.
 fleet = [watch(seed) for seed in range(40)]
-config = oddshot.TrainingConfig(epochs=30, batch_size=12)
+config = oddshot.TrainingConfig(epochs=60, batch_size=12)
 model = oddshot.meta_train(fleet, method="eigen", training=config, progress=False)
 
 # %%

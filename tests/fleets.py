@@ -1,17 +1,32 @@
-"""Small fleets of labelled tasks and small models of them, for tests."""
+"""Small fleets of labelled tasks and small models of them, for tests.
+
+The models are files in tests/models, so that tests need neither torch nor the time of a training. To write them again:
+`python -m tests.fleets`.
+"""
 
 import dataclasses
 from functools import cache
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from oddshot import EpisodeSizes, Model, Task, TrainingConfig, meta_train
-from oddshot.methods import find_method
+from oddshot import EpisodeSizes, Model, Task, load_model
+from oddshot.methods import find_method, method_names
 
 SIZES = EpisodeSizes(3, 1, 5, 2)
-SHORT = TrainingConfig(epochs=2, batch_size=4)
+MODELS = Path(__file__).with_name("models")
 MIXED = ("temperature", "speed", "mode", "door", "seen")
+
+
+def __getattr__(name: str) -> Any:
+    """SHORT, a short training, which alone needs torch."""
+    if name != "SHORT":
+        raise AttributeError(name)
+    from oddshot import TrainingConfig
+
+    return TrainingConfig(epochs=2, batch_size=4)
 
 
 def labels(n=40):
@@ -46,7 +61,31 @@ def fleet(make=numbers, n_tasks=6, **settings):
 
 @cache
 def small_model(method="eigen", make=numbers) -> Model:
+    """A model that was trained as `train_small_model` does it."""
+    file = MODELS / f"{method}-{make.__name__}.safetensors"
+    return load_model(file) if file.exists() else train_small_model(method, make)
+
+
+def train_small_model(method="eigen", make=numbers) -> Model:
     """Trained for two epochs: enough for its weights, its encoding and its threshold to be its own."""
+    from oddshot import meta_train
+
     known = {field.name for field in dataclasses.fields(find_method(method).config_type)}
     settings = {"units": 16} if "units" in known else {}
-    return meta_train(fleet(make), method=method, sizes=SIZES, training=SHORT, device="cpu", **settings)
+    short = __getattr__("SHORT")
+    return meta_train(fleet(make), method=method, sizes=SIZES, training=short, device="cpu", progress=False, **settings)
+
+
+def write_small_models() -> None:
+    """Of all methods that need no other package."""
+    MODELS.mkdir(exist_ok=True)
+    names = [name for name in method_names() if not name.startswith("relative-")]
+    for name in names:
+        if name not in ("catboost", "xgboost"):
+            train_small_model(name).save(MODELS / f"{name}-numbers.safetensors")
+    for name in ("eigen", "wonn", "woanomaly", "lr", "relative"):
+        train_small_model(name, mixed).save(MODELS / f"{name}-mixed.safetensors")
+
+
+if __name__ == "__main__":
+    write_small_models()

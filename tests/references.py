@@ -4,12 +4,12 @@ import numpy as np
 import scipy.linalg
 
 
-def layers_of(network, replica=0):
-    """[(weight, bias)] of one replica of a Network."""
-    weights = [w[replica].detach().double().numpy() for w in network.weights]
-    if network.biases is None:
-        return [(w, np.zeros(w.shape[1])) for w in weights]
-    return [(w, b[replica, 0].detach().double().numpy()) for w, b in zip(weights, network.biases, strict=True)]
+def layers_of(layers):
+    """[(weight, bias)] of Layers in NumPy, without leading dimensions."""
+    weights = [weight.astype(np.float64) for weight in layers.weights]
+    if layers.biases is None:
+        return [(weight, np.zeros(weight.shape[1])) for weight in weights]
+    return [(weight, bias[0].astype(np.float64)) for weight, bias in zip(weights, layers.biases, strict=True)]
 
 
 def feed_forward(layers, x):

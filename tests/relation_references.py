@@ -12,7 +12,7 @@ import numpy as np
 
 from tests.references import feed_forward
 
-LARGEST, TINY = 1e9, 1e-6
+LARGEST, TINY = 2.0**30, 1e-6
 KNOTS, REACH, FINEST = 64, 30.0, 0.3
 GRID = np.linspace(-np.log(1 + REACH / FINEST), np.log(1 + REACH / FINEST), KNOTS)  # of squash(off / FINEST)
 

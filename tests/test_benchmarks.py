@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 import torch
 
@@ -13,27 +14,28 @@ from benchmarks.models import untrained_model
 from benchmarks.reference import Reference
 from benchmarks.timing import Verdict
 from benchmarks.training_step import bf16_verdict
-from oddshot.methods.contract import LabelledRows
+from oddshot.score.rows import LabelledRows
 
 
 def test_the_straightforward_reference_has_the_same_loss():
     method = untrained_model(4, units=16).method
-    for weight in method.phi.weights:
-        weight.data *= 3  # so that S_N is not η alone
+    for name in ("phi.weights.0", "phi.weights.1", "phi.weights.2"):
+        method.weights[name] *= 3  # so that S_N is not η alone
     reference = Reference(4, units=16).eval()
     for name in ("f", "g", "phi"):
         linear = [layer for layer in getattr(reference, name) if isinstance(layer, torch.nn.Linear)]
         for k, layer in enumerate(linear):
-            layer.weight.data = getattr(method, name).weights[k][0].T
+            layer.weight.data = torch.from_numpy(method.weights[f"{name}.weights.{k}"].T)
             if layer.bias is not None:
-                layer.bias.data = getattr(method, name).biases[k][0, 0]
-    reference.center, reference.log_eta.data = method.center[0], method.eta()[0, 0].log().detach()
-    rows = torch.randn(36, 4, generator=torch.Generator().manual_seed(0))
+                layer.bias.data = torch.from_numpy(method.weights[f"{name}.biases.{k}"][0])
+    eta = method.config.eta_floor + np.exp(method.weights["log_eta"].astype(np.float64))
+    reference.center, reference.log_eta.data = torch.from_numpy(method.weights["center"]), torch.tensor(np.log(eta))
+    rows = np.random.default_rng(0).normal(size=(36, 4)).astype(np.float32)
     support, query = rows[:6], rows[6:]
-    ours = method.loss(LabelledRows(support[None, None, :5], support[None, None, 5:]),
-                       LabelledRows(query[None, None, :25], query[None, None, 25:]))  # fmt: skip
-    torch.testing.assert_close(reference.double().loss(support.double(), query.double()), ours[0], atol=1e-5, rtol=1e-5)
-    assert abs(float(ours[0].detach()) + 0.5) > 0.01  # the scores differ enough to tell
+    ours = method.loss(LabelledRows(support[:5], support[5:]), LabelledRows(query[:25], query[25:]))
+    expected = reference.double().loss(*(torch.from_numpy(part).double() for part in (support, query)))
+    assert ours == pytest.approx(expected.item(), rel=1e-5, abs=1e-5)
+    assert abs(ours + 0.5) > 0.01  # the scores differ enough to tell
 
 
 def test_the_exponent_is_that_of_the_largest_sizes():

@@ -13,6 +13,7 @@ MANY_PARAMETERS = {
 }
 ATTRIBUTE_PROBES = {  # modules that may use getattr or hasattr, with the reason
     "__init__": "public names are imported when they are first used",
+    "training": "names are imported when they are first used: its progress bars need no torch",
     "bench.export": "columns of a record by name",
     "bench.field.situations": "fields of a dataclass by name",
     "bench.field.store": "SQLite's error name, which not all Python versions set",

@@ -29,7 +29,7 @@ def test_help_lists_all_targets_in_one_line_each():
 def test_a_target_installs_only_what_it_needs():
     """With -W, as if nothing were installed."""
     installed = {name: re.findall(r"-e (\S+)", make("-n", "-W", "pyproject.toml", name)) for name in TARGETS}
-    assert installed["demo"] == ["."]
+    assert installed["demo"] == ["'.[train]'"]
     assert installed["app"] == ["'.[app]'"]
     assert installed["test"] == installed["lint"] == installed["bench"] == ["'.[dev]'"]
     assert installed["help"] == installed["clean"] == []

@@ -115,7 +115,7 @@ def test_a_wrong_name_is_found():
     assert not exists("methods/eigen.py: Represented.represents")
     assert not exists("Eigen.adapts")
     assert not exists("methods/represented.py")
-    assert exists("model.networks.Network")
+    assert exists("score.networks.Layers")
     assert not exists("model.network.Network")
 
 

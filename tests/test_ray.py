@@ -91,7 +91,7 @@ def test_scores_are_the_local_ones_although_a_worker_is_killed(cluster, files, t
 
     monkeypatch.setattr(distributed, "score_file", score_or_die)
     score = ("score", f"--model={tmp_path / 'model.safetensors'}", f"--support={tmp_path / 'support.csv'}")
-    score += ("--label=fault", *files, "--quiet", "--device=cpu", "--keep=id,x1")
+    score += ("--label=fault", *files, "--quiet", "--keep=id,x1")
     command(monkeypatch, *score, "--out", tmp_path / "local.csv")
     command(monkeypatch, *score, "--out", tmp_path / "ray.csv", "--engine", "ray")
     assert len(processes()) >= N_PROCESSES

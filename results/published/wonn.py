@@ -19,9 +19,9 @@ from oddshot.bench.paper import dataset_title
 from oddshot.bench.protocol import Split, build_split, split_seed
 from oddshot.bench.settings import RunSettings
 from oddshot.data.sources.catalogue import load_dataset
-from oddshot.methods.contract import LabelledRows
-from oddshot.model.auc import exact_auc
-from oddshot.model.projection import fit_projection
+from oddshot.score.auc import exact_auc
+from oddshot.score.projection import fit_projection
+from oddshot.score.rows import LabelledRows
 from oddshot.training import validation_episodes
 
 SETTINGS = RunSettings("published")

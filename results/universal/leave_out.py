@@ -27,8 +27,8 @@ from oddshot.bench.protocol import z_score
 from oddshot.bench.unmixed import draw_episodes, mean_auc
 from oddshot.data.sources.catalogue import load_dataset
 from oddshot.storage.model_file import DEFAULT_THRESHOLD, Model
+from oddshot.training.shipped_weights import UniversalConfig, train_universal
 from oddshot.universal.prior import MAX_ABS_Z_SCORE, Prior
-from oddshot.universal.training import UniversalConfig, train_universal
 
 FOLDS = (
     "aloi glass pima",

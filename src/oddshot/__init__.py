@@ -54,10 +54,17 @@ _MODULES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used, as torch takes seconds to import and `oddshot --help` needs none."""
+    """Import a public name when it is first used, as most programs need few of them, and training alone needs torch."""
     if name not in _MODULES:
         raise AttributeError(f"module 'oddshot' has no attribute {name!r}")
-    return getattr(import_module(f"oddshot.{_MODULES[name]}"), name)
+    try:
+        return getattr(import_module(f"oddshot.{_MODULES[name]}"), name)
+    except ModuleNotFoundError as error:
+        from oddshot.errors import OPTIONAL_PACKAGES, missing_package
+
+        if error.name not in OPTIONAL_PACKAGES:
+            raise
+        raise missing_package(f"oddshot.{name}", error.name, OPTIONAL_PACKAGES[error.name]) from None
 
 
 def __dir__() -> list[str]:

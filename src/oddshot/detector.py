@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
@@ -25,6 +24,7 @@ from oddshot.adapted.plots import draw_contributions, draw_scores, draw_spaces
 from oddshot.adapted.task import AdaptedTask, require_calibration, sample_unlabelled, with_rows_before
 from oddshot.data.encoding import ColumnChoice, Encoding
 from oddshot.data.files import as_path, write_bytes
+from oddshot.data.missing_cells import is_series
 from oddshot.data.tables.concatenation import concat_tables
 from oddshot.data.tables.conversion import as_table, take_rows
 from oddshot.data.tables.label_meaning import LabelMeaning
@@ -499,20 +499,33 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise InputError(f"row has {len(rows)} rows; one is drawn")
         return draw_contributions(self.task_.explain(rows), ax)
 
-    def export_onnx(self, path: str | Path) -> None:
+    def export_onnx(self, path: str | Path, number_type: str = "float64") -> None:
         """Write the adapted scorer to an ONNX file, checked with onnxruntime; if its scores differ, nothing is written.
 
-        The input `rows` has shape [n, columns] in float64, with NaN for missing values, if all columns in use are
-        numbers or booleans. Otherwise it has shape [n, n_attributes] in float32, as `encoding_.transform` returns it.
-        The output `scores` has shape [n] in float64 and is that of `score_samples` for new rows. The metadata hold the
-        `threshold`, whether `rows` are "columns" or "attributes", and, as JSON, the names of the `columns` and of the
-        `attributes`. It works for `relative`, the method of the model that ships, and for methods that score with a
-        network; others are refused.
+        The inputs are the columns in use. If all are numbers or booleans, the only input is `rows`, [n, columns], with
+        NaN for missing values. If there are categories too, each column is an input [n] of its name: numbers, or text,
+        where an empty text is a missing value. With columns of other kinds, or one that is called "scores", the only
+        input is `rows`, [n, n_attributes] in float32, as `encoding_.transform` returns it. The output `scores` has
+        shape [n] in float64 and is that of `score_samples` for new rows. The metadata hold the `threshold`, what the
+        inputs are as `rows` ("columns", "named columns" or "attributes"), and, as JSON, the names of the `columns` and
+        of the `attributes`. It works for `relative`, the method of the model that ships, and for methods that score
+        with a network; others are refused.
 
         Parameters
         ----------
         path : str or Path
             Where to write it; an existing file is replaced.
+        number_type : {"float64", "float32"}, default="float64"
+            The type of the numbers and booleans that are inputs. Numbers in float32 have seven digits.
+
+        Raises
+        ------
+        InputError
+            If onnxruntime's scores differ, or the method has no form that can be exported.
+        MissingPackage
+            If `ndonnx` or `onnxruntime` is not installed.
+        FileError
+            If the file cannot be written.
 
         Examples
         --------
@@ -526,7 +539,7 @@ class FewShotDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         >>> detector.export_onnx("scorer.onnx")  # in the working folder
         """
         check_is_fitted(self)
-        write_onnx(path, self.task_)
+        write_onnx(path, self.task_, number_type)
 
     def save(self, path: str | Path) -> None:
         """Write the fitted detector to one file for `load_detector`: the model, and the rows it was adapted with.
@@ -675,8 +688,8 @@ def _unchanged_by_failure(detector: FewShotDetector) -> Iterator[None]:
 
 def _as_one_row(row: Any) -> Any:
     """A row of a frame or of an array as a table of one row; anything else as it is."""
-    if isinstance(row, pd.Series):
-        return pd.DataFrame([row]).infer_objects()
+    if is_series(row):
+        return row.to_frame().T.infer_objects()
     return row[None] if isinstance(row, np.ndarray) and row.ndim == 1 else row
 
 

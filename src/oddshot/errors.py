@@ -142,6 +142,20 @@ def printable(text: object) -> str:
     return _UNPRINTABLE.sub(lambda found: found[0].encode("unicode_escape").decode(), str(text))
 
 
-def missing_package(purpose: str, module: str, packages: str) -> InputError:
+# Modules that most people can do without, and the packages that have them.
+OPTIONAL_PACKAGES = {
+    "torch": "torch",
+    "arff": "liac-arff",
+    "pooch": "pooch",
+    "matplotlib": "matplotlib",
+    "pandas": "pandas",
+}
+
+
+class MissingPackage(InputError, ImportError):
+    """A package that is not installed."""
+
+
+def missing_package(purpose: str, module: str, packages: str) -> MissingPackage:
     """One line for a package that is not installed. packages: what to install, all that the purpose needs."""
-    return InputError(f"{purpose} needs {module}: pip install {packages}")
+    return MissingPackage(f"{purpose} needs {module}: pip install {packages}")

@@ -87,7 +87,8 @@ def test_it_speaks_of_the_columns_of_the_table_and_the_rows_of_fit():
     assert (np.diff(found.distances, axis=1) >= 0).all()
     itself = detector.explain(mixed(9, 10))
     np.testing.assert_array_equal(itself.neighbours[[0, 1, 2], 0], [0, 1, 2])
-    np.testing.assert_allclose(itself.contributions[y == 0], 0)
+    # 0 but for rounding: a row's place among others changes the last digits of its float32 products.
+    np.testing.assert_allclose(itself.contributions[y == 0], 0, atol=1e-6 * itself.score.max())
     start = detector.decision_scores_[found.baseline]
     np.testing.assert_allclose(found.baseline_score, start, rtol=1e-3, atol=1e-6 * abs(start).max())
 

@@ -4,19 +4,18 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from oddshot import FewShotDetector, Task, load_detector, meta_train
+from oddshot import FewShotDetector, Model, load_detector, load_universal
 from oddshot import detector as module
 from oddshot.adapted import AdaptedTask
 from oddshot.app.sheet import make_sheet
-from oddshot.data.encoding import ColumnChoice
+from oddshot.data.encoding import ColumnChoice, Encoding
 from oddshot.data.tables import readers
 from oddshot.data.tables.conversion import as_table
 from oddshot.errors import InputError
 from oddshot.scoring.streaming import score_files
 from oddshot.service.limits import ServiceLimits
 from oddshot.service.workers import WorkerConfig
-from oddshot.training.meta_training import fit_encoding
-from tests.fleets import SHORT, SIZES
+from tests.methods.samples import build
 
 N_ROWS = 60
 Y = np.where(np.arange(N_ROWS) % 7 == 3, 0, -1)
@@ -70,10 +69,9 @@ def test_arrays_have_no_row_before():
 
 
 def test_a_model_has_intervals_and_the_app_keeps_them_but_the_service_refuses_it(tmp_path):
-    truth = (np.arange(N_ROWS) % 10 == 0).astype(int)
-    tasks = [Task(f"m{t}", as_table(frame(t)), truth) for t in range(4)]
-    encoding = fit_encoding(tasks, ColumnChoice.of({"when": "interval"}))
-    model = meta_train(tasks, method="eigen", encoding=encoding, sizes=SIZES, training=SHORT, units=4)
+    encoding = Encoding.fit([as_table(frame(t)) for t in range(4)], choice=ColumnChoice.of({"when": "interval"}))
+    method = build("eigen", M=encoding.n_attributes, dtype=np.float32, units=4)
+    model = Model(method, encoding, 0.25, {}, load_universal().calibration)
     model.save(tmp_path / "model.safetensors")
     table = as_table(frame(9))
     sheet, rows = make_sheet(table, "t", "", model), np.array([5, 40])

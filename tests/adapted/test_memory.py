@@ -6,10 +6,10 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 import pytest
-import torch
 
 from oddshot.adapted.memory import held_bytes
 from oddshot.adapted.task import AdaptedTask
+from oddshot.methods import find_method
 from oddshot.universal.shipped import load_universal
 from tests.fleets import labels
 
@@ -22,20 +22,19 @@ class Holder:
 
     @cached_property
     def table(self):
-        return torch.zeros(MEGABYTE, dtype=torch.uint8)
+        return np.zeros(MEGABYTE, np.uint8)
 
 
 @pytest.mark.parametrize(
     "one",
     [
-        torch.zeros(MEGABYTE, dtype=torch.uint8),
-        torch.zeros(MEGABYTE, dtype=torch.uint8)[10:20],  # a view holds the whole
         np.zeros(MEGABYTE, np.uint8),
+        np.zeros(MEGABYTE, np.uint8)[10:20],  # a view holds the whole
         np.zeros(MEGABYTE, np.uint8)[::2].reshape(2, -1),
         pa.table({"a": np.zeros(MEGABYTE, np.uint8)}),
-        {"a": [(torch.zeros(MEGABYTE, dtype=torch.uint8),)]},
+        {"a": [(np.zeros(MEGABYTE, np.uint8),)]},
         Holder(Holder(np.zeros(MEGABYTE, np.uint8))),
-        torch.nn.Linear(250, 1000, bias=False),
+        find_method("wonn")(3, None, {"weight": np.zeros(MEGABYTE // 4, np.float32)}),
         ["x" * 1000 + str(k) for k in range(950)],
     ],
 )
@@ -44,8 +43,8 @@ def test_a_megabyte(one):
 
 
 def test_shared_memory_is_counted_once():
-    tensor, array = torch.zeros(MEGABYTE, dtype=torch.uint8), np.zeros(MEGABYTE, np.uint8)
-    parts = [tensor, tensor[:5], tensor.numpy(), torch.from_numpy(array), array, array[1:], array]
+    one, array = np.zeros(MEGABYTE, np.uint8), np.zeros(MEGABYTE, np.uint8)
+    parts = [one, one[:5], one.view(np.float32), array.reshape(2, -1), array, array[1:], array]
     assert held_bytes(*parts) == 2 * MEGABYTE
     assert held_bytes(*parts, shared=[[array[3:]]]) == MEGABYTE
 

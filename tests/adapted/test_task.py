@@ -6,7 +6,6 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 import pytest
-import torch
 
 from oddshot import InputError, load_universal
 from oddshot.adapted import AdaptedTask
@@ -15,8 +14,8 @@ from oddshot.adapted.explanation import column_contributions, column_orders
 from oddshot.adapted.task import NoCalibration, check_labels, require_calibration, sample_unlabelled
 from oddshot.data.encoding import Encoding
 from oddshot.decisions.calibration import FixedThreshold
-from oddshot.decisions.evidence import gather_evidence
-from oddshot.methods.contract import LabelledRows
+from oddshot.decisions.support_scores import SupportScores
+from oddshot.score.rows import LabelledRows
 from tests.fleets import MIXED, labels, mixed, numbers, small_model
 
 Y = labels(12)  # anomalies 0, 5, 10; the last row is unlabelled
@@ -32,11 +31,10 @@ def mixed_table(seed, n):
 
 def by_method(model, X, y, unlabelled=None):
     """The support and the score, without AdaptedTask."""
-    rows = torch.from_numpy(model.encoding.transform(X))[None, None]
-    support = LabelledRows(rows[:, :, y == 0], rows[:, :, y == 1])
-    others = None if unlabelled is None else torch.from_numpy(model.encoding.transform(unlabelled))[None, None]
-    with torch.no_grad():
-        return support, others, model.method.adapt(support, others)
+    rows = model.encoding.transform(X)
+    support = LabelledRows(rows[y == 0], rows[y == 1])
+    others = None if unlabelled is None else model.encoding.transform(unlabelled)
+    return support, others, model.method.adapt(support, others)
 
 
 def test_a_task_knows_its_labelled_rows_and_their_numbers():
@@ -49,19 +47,18 @@ def test_a_task_knows_its_labelled_rows_and_their_numbers():
     assert task.encoding is model.encoding
 
 
-@torch.no_grad()
 @pytest.mark.parametrize("method", ["eigen", "relative"])
 def test_scores_and_thresholds_are_those_of_the_method(method):
     model, X, new = small_model(method), numbers(9, 12), numbers(8)
     uses = model.method.uses_unlabelled
     assert uses == (method == "relative")
     support, others, score = by_method(model, X[:-1], Y[:-1], X[-1:] if uses else None)
-    evidence = gather_evidence(score, support, others)
+    known = SupportScores.of(score, support, others)
     for rate in (None, 0.05, 0.3):
         task = AdaptedTask.from_table(model, X, Y, rate)
-        assert task.threshold == pytest.approx(model.calibration.decide(evidence).threshold(rate), rel=1e-6)
+        assert task.threshold == pytest.approx(model.calibration.decide(known).threshold(rate), rel=1e-6)
     rows = task.encode(new, "new rows")
-    expected = score(torch.from_numpy(rows)[None, None])[0, 0]
+    expected = score(rows)
     np.testing.assert_allclose(task.score_encoded(rows), expected, rtol=1e-3, atol=1e-6)
     decided = task.decide(task.score_encoded(rows))
     np.testing.assert_array_equal(decided.anomalies, decided.scores > task.threshold)
@@ -92,8 +89,7 @@ def test_unlabelled_rows_are_used_by_methods_that_can():
     y[12:] = -1
     model = small_model("relative")
     _, _, score = by_method(model, X[:12], y[:12], X[12:])
-    with torch.no_grad():
-        expected = score(torch.from_numpy(new)[None, None])[0, 0]
+    expected = score(new)
     task = AdaptedTask.from_table(model, X, y)
     np.testing.assert_allclose(task.score_encoded(new), expected, rtol=1e-3, atol=1e-6)
     without = AdaptedTask.from_table(model, X[:12], y[:12])
@@ -226,6 +222,6 @@ def test_tables_and_arrays_give_the_same_task():
     assert tasks[0].threshold == tasks[1].threshold
 
 
-def test_the_compiled_score_is_made_once():
+def test_the_score_is_prepared_once():
     task = AdaptedTask.from_table(small_model(), numbers(9, 12), Y)
-    assert task.compiled is task.compiled
+    assert task.prepared is task.prepared

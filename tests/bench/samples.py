@@ -10,17 +10,16 @@ from oddshot.bench.plugins import make_dataset_source
 from oddshot.bench.record import RunRecord
 from oddshot.bench.settings import hash_config
 from oddshot.data.sources.cards import CARDS
-from oddshot.methods import METHODS
+from oddshot.methods import registry
 
 PLUGIN = '''
 import os, time
 from dataclasses import dataclass
 from pathlib import Path
 import numpy as np
-import torch
-from torch import nn
 from oddshot.bench import register_dataset, register_method
-from oddshot.methods.contract import Method, Score
+from oddshot.methods.contract import Method, Score, Weight
+from oddshot.score.arrays import float64, namespace
 
 class Formula(Score):
     def __init__(self, formula):
@@ -28,6 +27,9 @@ class Formula(Score):
 
     def __call__(self, x):
         return self.formula(x)
+
+def mean(rows):
+    return namespace(rows).mean(rows, axis=-2, keepdims=True)
 
 @dataclass(frozen=True)
 class QuickConfig:
@@ -39,15 +41,12 @@ class Quick(Method):
     name = "quick"
     config_type = QuickConfig
 
-    def __init__(self, n_attributes, config, replicas=1):
-        super().__init__(n_attributes, config, replicas)
-
     def adapt(self, support, unlabelled=None):
         time.sleep(self.config.pause)
         if self.config.trouble and Path(self.config.trouble).exists():
             raise RuntimeError("no luck\\nand a second line")
-        center = support.normal.mean(2, keepdim=True)
-        return Formula(lambda x: (x - center).double().square().sum(-1))
+        center = mean(support.normal)
+        return Formula(lambda x: float64((x - center) ** 2).sum(-1))
 
 @register_method
 class Fatal(Quick):
@@ -61,20 +60,21 @@ class NotANumber(Quick):
     name = "nan"
 
     def adapt(self, support, unlabelled=None):
-        return Formula(lambda x: x.double().sum(-1) * float("nan"))
+        return Formula(lambda x: float64(x).sum(-1) * float("nan"))
 
 @register_method
 class Learner(Quick):
     """Learns one weight an attribute."""
     name = "learner"
 
-    def __init__(self, n_attributes, config, replicas=1):
-        super().__init__(n_attributes, config, replicas)
-        self.w = nn.Parameter(torch.ones(replicas, 1, 1, n_attributes))
+    @classmethod
+    def weights_of(cls, n_attributes, config):
+        return {"w": Weight((1, n_attributes), 1.0)}
 
     def adapt(self, support, unlabelled=None):
-        center = support.normal.mean(2, keepdim=True)
-        return Formula(lambda x: ((x - center) * self.w).double().square().sum(-1))
+        center, w = mean(support.normal), self.weights["w"]
+        w = w[:, None] if w.ndim == 3 else w    # of replicas that are trained
+        return Formula(lambda x: float64(((x - center) * w) ** 2).sum(-1))
 
 def table(seed):
     rng = np.random.default_rng(seed)
@@ -96,14 +96,14 @@ register_dataset("fleet", fleet, splits=(3, 1, 2))
 @contextmanager
 def restored_registries():
     """Methods and datasets that are registered within the block are unknown after it."""
-    registries = (METHODS, plugins.DATASETS)
-    before = [dict(registry) for registry in registries]
+    registries = (registry._REGISTERED, plugins.DATASETS)
+    before = [dict(known) for known in registries]
     try:
         yield
     finally:
-        for registry, entries in zip(registries, before, strict=True):
-            registry.clear()
-            registry.update(entries)
+        for known, entries in zip(registries, before, strict=True):
+            known.clear()
+            known.update(entries)
 
 
 def write_plugin(folder):

@@ -180,7 +180,12 @@ def test_two_workers_give_what_one_gives_and_a_run_that_kills_its_process_fails_
 def test_few_target_tasks_have_several_episodes_where_rows_are_drawn(tmp_path, source, monkeypatch):
     seen = []
     evaluate = evaluation._evaluate_targets
-    monkeypatch.setattr(evaluation, "_evaluate_targets", lambda *a: seen.append(a[1].normal.shape[1]) or evaluate(*a))
+
+    def count(methods, episodes, *rest):
+        seen.append(episodes[0].normal.shape[1])
+        return evaluate(methods, episodes, *rest)
+
+    monkeypatch.setattr(evaluation, "_evaluate_targets", count)
     grid = Grid(("toy",), ("quick",), 1, SHORT, source)
     fill(tmp_path, grid)
     fill(tmp_path, dataclasses.replace(grid, settings=dataclasses.replace(SHORT, protocol="published")))

@@ -12,7 +12,7 @@ from oddshot.bench.parsing import make_settings, parse_datasets, parse_methods
 from oddshot.bench.plugins import make_dataset_source, register_dataset
 from oddshot.bench.settings import code_version, describe_run, hash_config
 from oddshot.errors import FileError, InputError, OddshotError
-from oddshot.methods import METHODS, find_method, register_method
+from oddshot.methods import find_method, register_method, registry
 from oddshot.methods.eigen import Eigen
 from tests.bench.samples import make_source
 
@@ -88,7 +88,7 @@ def test_a_model_of_a_plugins_method_is_trained_saved_loaded_and_scores(tmp_path
     model.save(tmp_path / "learner.safetensors")
     loaded = oddshot.load_model(tmp_path / "learner.safetensors")
     assert loaded.method.name == "learner"
-    weights = loaded.method.w.detach().numpy().ravel()
+    weights = loaded.method.weights["w"].ravel()
     assert not np.allclose(weights, 1)  # the initial weights
     new = task(12)
     scores = oddshot.FewShotDetector(loaded).fit(new.X[:5], new.y[:5]).score_samples(new.X)
@@ -96,7 +96,7 @@ def test_a_model_of_a_plugins_method_is_trained_saved_loaded_and_scores(tmp_path
     center = rows[:5][new.y[:5] == 0].mean(axis=0)
     expected = (((rows - center) * weights) ** 2).sum(axis=1)
     np.testing.assert_allclose(scores[5:], expected[5:], rtol=1e-4)  # the first five are labelled
-    del METHODS["learner"]  # as in a process that has not loaded the plugin
+    del registry._REGISTERED["learner"]  # as in a process that has not loaded the plugin
     with pytest.raises(OddshotError, match="no method 'learner'"):
         oddshot.load_model(tmp_path / "learner.safetensors")
 

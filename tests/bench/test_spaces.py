@@ -2,13 +2,12 @@ import os
 
 import numpy as np
 import pytest
-import torch
 from matplotlib.image import imread
 
 from oddshot.bench.spaces import TaskSpaces, compute_task_spaces, draw_task_spaces, tsne_plane
 from oddshot.errors import FileError
 from oddshot.methods import find_method
-from oddshot.methods.contract import LabelledRows
+from oddshot.score.rows import LabelledRows
 
 
 def spaces(n=12, seed=0):
@@ -20,19 +19,22 @@ def spaces(n=12, seed=0):
 
 @pytest.mark.parametrize("name", ["eigen", "relative"])
 def test_the_squared_projection_is_the_score_and_linear_in_the_embedding(name):
-    generator = torch.Generator().manual_seed(0)
-    method_type = find_method(name)
-    method = method_type(3, method_type.config_type(units=8)).eval()
-    method.initialise([generator])
+    rng = np.random.default_rng(0)
+    kind = find_method(name)
+    config = kind.config_type(units=8)
+    weights = {
+        weight: rng.normal(scale=0.3, size=one.shape).astype(np.float32)
+        for weight, one in kind.weights_of(3, config).items()
+    }
+    method = kind(3, config, weights)
     support, query = (
-        LabelledRows(torch.randn(1, 2, n, 3, generator=generator), 2 + torch.randn(1, 2, a, 3, generator=generator))
-        for n, a in ((5, 1), (25, 5))
+        LabelledRows(*(rng.normal(mean, size=(2, n, 3)).astype(np.float32) for mean, n in ((0, normal), (2, anomaly))))
+        for normal, anomaly in ((5, 1), (25, 5))
     )
     found = compute_task_spaces(method, support, query)
-    first = torch.cat([support.normal, support.anomaly, query.normal, query.anomaly], dim=2)[:, :1]
-    np.testing.assert_array_equal(found.original, first[0, 0])
-    with torch.no_grad():
-        scores = method.adapt(LabelledRows(support.normal[:, :1], support.anomaly[:, :1]))(first)[0, 0].numpy()
+    first = np.concatenate([part[0] for part in (*support, *query)])
+    np.testing.assert_array_equal(found.original, first)
+    scores = method.adapt(LabelledRows(support.normal[0], support.anomaly[0]))(first)
     np.testing.assert_allclose(found.projected**2, scores, rtol=1e-6)
     w = np.linalg.lstsq(found.embedded, found.projected, rcond=None)[0]
     np.testing.assert_allclose(found.embedded @ w, found.projected, atol=1e-4 * np.abs(found.projected).max())

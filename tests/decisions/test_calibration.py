@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 import scipy.special
 import scipy.stats
-import torch
 
 from oddshot import FewShotDetector, InputError
 from oddshot.decisions.calibration import (
@@ -23,7 +22,7 @@ from oddshot.decisions.calibration import (
 )
 from oddshot.decisions.features import N_FEATURES, support_features
 from oddshot.decisions.normal_scores import KNOTS, N_SHAPE, NormalScores
-from tests.decisions.samples import drifting, fleet_model, make_evidence
+from tests.decisions.samples import drifting, fleet_model, make_scores
 from tests.fleets import labels, mixed, numbers, small_model
 
 BEND = scipy.stats.norm.isf(0.1)
@@ -154,8 +153,8 @@ def network(seed, n_outputs):
     rng = np.random.default_rng(seed)
     shapes = {"mean": [N_FEATURES], "spread": [N_FEATURES], "W": [N_FEATURES, n_outputs], "b": [n_outputs]}
     shapes |= {"V": [N_FEATURES, 5], "c": [5], "U": [5, n_outputs]}
-    parts = {name: torch.from_numpy(rng.normal(size=shape) / 4) for name, shape in shapes.items()}
-    return FeatureNetwork(**parts | {"spread": parts["spread"].exp()})
+    parts = {name: rng.normal(size=shape) / 4 for name, shape in shapes.items()}
+    return FeatureNetwork(**parts | {"spread": np.exp(parts["spread"])})
 
 
 def by_hand(scale=0.4):
@@ -172,14 +171,14 @@ def test_a_network_is_a_linear_part_and_a_hidden_layer():
     made = network(0, 3)
     parts = {name: np.array(value) for name, value in made.to_dict().items()}
     x = np.random.default_rng(2).normal(size=(4, N_FEATURES)) * 9
-    found = made(torch.from_numpy(x)).numpy()
+    found = made(x)
     np.testing.assert_allclose(found, [naive_network(parts, row) for row in x], rtol=1e-10)
 
 
 def test_the_mean_of_networks_gives_the_mean_of_what_they_give():
     made = [network(0, 3), network(1, 3)]
     made[1] = replace(made[1], mean=made[0].mean, spread=made[0].spread)
-    x = torch.from_numpy(np.random.default_rng(2).normal(size=(4, N_FEATURES)))
+    x = np.random.default_rng(2).normal(size=(4, N_FEATURES))
     np.testing.assert_allclose(FeatureNetwork.mean_of(made)(x), (made[0](x) + made[1](x)) / 2, rtol=1e-10)
 
 
@@ -191,13 +190,13 @@ def naive_expected(outputs, z):
 
 
 def test_a_decision_combines_the_predicted_distribution_with_the_tasks_own_rows():
-    evidence = make_evidence([[0.3, 1.2, 2.0, 5.0]], [[7.0]], [[0.1, 0.2]])
+    support = make_scores([[0.3, 1.2, 2.0, 5.0]], [[7.0]], [[0.1, 0.2]])
     made = by_hand()
-    features, location, spread = support_features(evidence)
+    features, location, spread = support_features(support)
     parts = [{name: np.array(value) for name, value in one.to_dict().items()} for one in (made.shape, made.odds)]
     expected = location[0] + spread[0] * naive_expected(naive_network(parts[0], features[0]), KNOTS)
-    curve = NormalScores.combine(expected, evidence.normal[0])
-    found = made.decide(evidence)
+    curve = NormalScores.combine(expected, support.normal[0])
+    found = made.decide(support)
     np.testing.assert_allclose(found.normal.scores, curve.scores, rtol=1e-9)
     np.testing.assert_allclose(found.normal.quantiles, curve.quantiles, rtol=1e-7, atol=1e-9)
     constant, below, above = naive_network(parts[1], features[0])
@@ -206,28 +205,28 @@ def test_a_decision_combines_the_predicted_distribution_with_the_tasks_own_rows(
 
 
 def test_scores_without_leave_one_out_do_not_count_as_own_rows():
-    evidence = make_evidence([[0.3, 1.2, 2.0, 5.0]], is_leave_one_out=False)
-    own = by_hand().decide(replace(evidence, is_leave_one_out=True)).normal.scores
-    assert set(evidence.normal[0]) <= set(own)
-    found = by_hand().decide(evidence).normal.scores
+    support = make_scores([[0.3, 1.2, 2.0, 5.0]], is_leave_one_out=False)
+    own = by_hand().decide(replace(support, is_leave_one_out=True)).normal.scores
+    assert set(support.normal[0]) <= set(own)
+    found = by_hand().decide(support).normal.scores
     assert found.min() == 0.3  # new rows score no lower
-    assert len(set(evidence.normal[0]) & set(found)) == 1
+    assert len(set(support.normal[0]) & set(found)) == 1
 
 
 def test_no_normal_row_is_flagged_where_all_have_the_lowest_score():
     """Scores of a few values, such as the share of trees, of which most normal rows have the lowest."""
-    evidence = make_evidence(np.zeros((1, 20)), [[0.7]], is_leave_one_out=False, is_standardised=False)
-    decision = by_hand().decide(evidence)
+    support = make_scores(np.zeros((1, 20)), [[0.7]], is_leave_one_out=False, is_standardised=False)
+    decision = by_hand().decide(support)
     assert min(decision.threshold(rate) for rate in RATES) >= 0
 
 
 def test_scores_without_a_scale_of_their_own_are_compressed_first():
     v = [[0.5, 1.0, 2.0]]
-    plain = by_hand().decide(make_evidence(v)).normal
-    found = by_hand().decide(make_evidence(0.4 * np.sinh(v), is_standardised=False)).normal
+    plain = by_hand().decide(make_scores(v)).normal
+    found = by_hand().decide(make_scores(0.4 * np.sinh(v), is_standardised=False)).normal
     np.testing.assert_allclose(found.scores, 0.4 * np.sinh(np.clip(plain.scores, -300, 300)), rtol=1e-6, atol=1e-9)
     np.testing.assert_allclose(found.quantiles, plain.quantiles)
-    huge = by_hand().decide(make_evidence([[1e300]], is_standardised=False))
+    huge = by_hand().decide(make_scores([[1e300]], is_standardised=False))
     assert np.isfinite([huge.threshold(rate) for rate in RATES]).all()
 
 

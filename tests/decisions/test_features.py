@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oddshot.decisions.features import MAX_ABS_FEATURE, N_FEATURES, support_features
-from tests.decisions.samples import make_evidence
+from tests.decisions.samples import make_scores
 
 
 def naive_scale(normal, unlabelled):
@@ -36,7 +36,7 @@ def naive_features(normal, anomaly, unlabelled, n_columns):
 def test_features_are_as_by_hand(n, a, u):
     rng = np.random.default_rng(0)
     parts = [rng.normal(size=(3, count)) * 2 + 1 for count in (n, a, u)]
-    found = support_features(make_evidence(*parts, n_columns=6))
+    found = support_features(make_scores(*parts, n_columns=6))
     assert found.values.shape == (3, N_FEATURES)
     for t in range(3):
         one = [part[t] for part in parts]
@@ -47,26 +47,29 @@ def test_features_are_as_by_hand(n, a, u):
 @settings(max_examples=40, deadline=None)
 @given(st.integers(1, 300), st.integers(0, 100), st.integers(0, 300), st.integers(0, 10**6))
 def test_one_row_more_changes_little(n, a, u, seed):
-    """The more so, the more rows there are; a feature is divided by a unit that is about 1."""
+    """The more so, the more rows there are; a feature is divided by a unit that is about 1.
+
+    Where there are one to five normal rows, one more may be the first on the other side of 0.
+    """
     rng = np.random.default_rng(seed)
     normal, anomaly, unlabelled = (np.clip(rng.normal(size=(1, k + 1)), -2, 2) for k in (n, a, u))
-    before = support_features(make_evidence(normal[:, :n], anomaly[:, :a], unlabelled[:, :u])).values
+    before = support_features(make_scores(normal[:, :n], anomaly[:, :a], unlabelled[:, :u])).values
     more = [(normal, anomaly[:, :a], unlabelled[:, :u]), (normal[:, :n], anomaly[:, :a], unlabelled)]
     for parts in more:
-        assert np.abs(support_features(make_evidence(*parts)).values - before).max() < 1.2
+        assert np.abs(support_features(make_scores(*parts)).values - before).max() < (1.2 if n > 5 else 2.5)
 
 
 def test_the_first_unlabelled_row_hardly_counts():
     normal = np.random.default_rng(0).normal(size=(1, 20))
-    plain = support_features(make_evidence(normal))
+    plain = support_features(make_scores(normal))
     for score in (-5.0, 5.0):
-        found = support_features(make_evidence(normal, None, [[score]]))
+        found = support_features(make_scores(normal, None, [[score]]))
         assert np.abs(found.values - plain.values).max() < 0.8
         assert abs(found.location - plain.location) < 0.1
 
 
 @pytest.mark.parametrize("scores", [[[0.0]], [[1e12, -1e12]], [[3.0] * 9]])
 def test_features_are_finite_and_bounded(scores):
-    found = support_features(make_evidence(scores, scores, scores, n_columns=0))
+    found = support_features(make_scores(scores, scores, scores, n_columns=0))
     assert np.abs(found.values).max() <= MAX_ABS_FEATURE
     assert (found.spread > 0).all()

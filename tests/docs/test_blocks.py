@@ -12,7 +12,7 @@ import pytest
 import typer.main
 
 from oddshot import cli
-from oddshot.methods import METHODS
+from oddshot.methods import registry
 from tests.docs.options import options_of
 from tests.docs.pages import PAGES, ROOT, commands_in, commands_of
 from tests.docs.running import NOT_RUN, make_files, run_page
@@ -48,7 +48,7 @@ def test_blocks_run(page, files, address, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("ODDSHOT_MODELS", "models")
     shutil.copytree(files, tmp_path, dirs_exist_ok=True)
-    with restored(METHODS):
+    with restored(registry._REGISTERED):
         run_page(page, tmp_path, given_names(files), address)
     plt.close("all")
 

@@ -55,7 +55,7 @@ train fleet/machine[0-2].csv poor.csv --label fault --method proto --units 8 --o
 info eigen.safetensors --json info.json
 info relative.safetensors
 info two.safetensors
-{SCORE} --model eigen.safetensors --device cpu new.csv --out eigen.csv --json eigen-scores.json
+{SCORE} --model eigen.safetensors new.csv --out eigen.csv --json eigen-scores.json
 {SCORE} --model relative.safetensors new.parquet new.csv --false-positive-rate 0.1 --out relative.parquet
 {SCORE} new.csv --out shipped.csv --json shipped.json
 {SCORE} --model two.safetensors labelled.csv --out two.csv
@@ -107,7 +107,6 @@ train renamed.csv fleet/*.csv --label fault --out x
 {SCORE} nowhere.csv --out x.csv
 {SCORE} new.csv --out x.txt
 {SCORE} new.csv --out new.csv
-{SCORE} new.csv --out x.csv --device meta --model eigen.safetensors
 {SCORE} new.csv --out x.csv --model nowhere.safetensors
 {SCORE} new.csv --out x.csv --model new.parquet
 {SCORE} new.csv --out x.csv --false-positive-rate 0.9

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from oddshot import FewShotDetector, Model, load_model, load_universal, meta_train
+import oddshot
+from oddshot import FewShotDetector, Model, load_model, load_universal
 from tests.golden.comparing import FILE_HASH
 from tests.golden.samples import SHORT, SIZES, fleet, numbers, support
 
@@ -40,7 +41,8 @@ def record_methods() -> dict[str, Any]:
 
 def trained(name: str, make: Any = numbers, **settings: Any) -> Model:
     """Two epochs: enough for weights, encoding and threshold to be its own."""
-    return meta_train(fleet(make), method=name, sizes=SIZES, training=SHORT, device="cpu", progress=False, **settings)
+    settings |= SHORT
+    return oddshot.meta_train(fleet(make), method=name, sizes=SIZES, device="cpu", progress=False, **settings)
 
 
 def watched(work: Callable[[], dict[str, Any]]) -> dict[str, Any]:

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from oddshot import EpisodeSizes, Task, TrainingConfig
+from oddshot import EpisodeSizes, Task
 
 SIZES = EpisodeSizes(3, 1, 5, 2)
-SHORT = TrainingConfig(epochs=2, batch_size=4)
+SHORT = {"epochs": 2, "batch_size": 4}  # of a training
 Maker = Callable[..., Any]
 
 

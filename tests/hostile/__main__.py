@@ -4,7 +4,7 @@ import argparse
 import sys
 from pathlib import Path
 
-import torch
+from threadpoolctl import threadpool_limits
 
 from tests.hostile.connections import try_connections
 from tests.hostile.files import try_files
@@ -39,7 +39,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=None, help="where to write report.json and table.md")
     arguments = parser.parse_args()
-    torch.set_num_threads(1)
+    threadpool_limits(1)
     log = TrialLog()
     run(log, arguments.seed, arguments.short)
     report = log.report(arguments.seed)

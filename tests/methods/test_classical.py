@@ -5,25 +5,23 @@ from unittest.mock import Mock
 
 import numpy as np
 import pytest
-import torch
 from sklearn.ensemble import IsolationForest, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import OneClassSVM
 
 from oddshot.errors import InputError
-from oddshot.methods import METHODS, classical, random_forest
+from oddshot.methods import classical, find_method, random_forest
 from oddshot.methods.boosted import BoostedConfig
 from oddshot.methods.classical import ClassicalConfig
-from oddshot.methods.contract import LabelledRows
 from oddshot.methods.random_forest import fit_random_forest
-from tests.methods.samples import build, random_rows, small_config
+from oddshot.score.rows import LabelledRows
+from tests.methods.samples import build, random_rows, small_config, without_anomalies
 
 
 def one_task(name, seed=1, **settings):
-    """Scores of a method, and the rows as NumPy: support normal, anomaly, query."""
-    support, query = random_rows(seed, 1, 1), random_rows(seed + 1, 1, 1).joined()
-    scores = build(name, replicas=1, **settings).adapt(support)(query)[0, 0].numpy()
-    return scores, support.normal[0, 0].numpy(), support.anomaly[0, 0].numpy(), query[0, 0].numpy()
+    """Scores of a method, and the rows: support normal, anomaly, query."""
+    support, query = random_rows(seed, tasks=None), random_rows(seed + 1, tasks=None).joined()
+    return build(name, **settings).adapt(support)(query), *support, query
 
 
 @pytest.mark.parametrize(("defaults", "gamma"), [("paper", 1 / 4), ("modern", "scale")])
@@ -104,27 +102,29 @@ def test_isolation_forest_is_scikit_learns_on_normal_rows():
 
 @pytest.mark.parametrize("name", ["osvm", "if", "lof"])
 def test_one_class_methods_do_not_look_at_anomalies(name):
-    method, support, query = build(name, replicas=1), random_rows(3, 1, 1), random_rows(4, 1, 1).joined()
-    without = LabelledRows(support.normal, support.anomaly[:, :, :0])
-    assert torch.equal(method.adapt(support)(query), method.adapt(without)(query))
+    method, support, query = build(name), random_rows(3), random_rows(4).joined()
+    np.testing.assert_array_equal(method.adapt(support)(query), method.adapt(without_anomalies(support))(query))
 
 
 @pytest.mark.parametrize("name", ["if", "rf", "catboost"])
 def test_a_seed_gives_its_own_forest_every_time(name):
-    support, query = random_rows(5, 1, 1), random_rows(6, 1, 1).joined()
-    one, again, other = (METHODS[name](4, small_config(name, seed=seed)).adapt(support)(query) for seed in (0, 0, 1))
-    assert torch.equal(one, again)
-    assert not torch.equal(one, other)
+    support, query = random_rows(5, tasks=None), random_rows(6, tasks=None).joined()
+    one, again, other = (
+        find_method(name)(4, small_config(name, seed=seed)).adapt(support)(query) for seed in (0, 0, 1)
+    )
+    np.testing.assert_array_equal(one, again)
+    assert not np.array_equal(one, other)
 
 
 @pytest.mark.parametrize("name", ["catboost", "xgboost"])
 def test_boosted_trees_take_unlabelled_rows_as_normal(name):
-    support, query = random_rows(8, 1, 2), random_rows(9, 1, 2).joined()
-    unlabelled = random_rows(10, 1, 2, n_normal=12).normal
-    method = build(name, replicas=1)
-    as_normal = LabelledRows(torch.cat([support.normal, unlabelled], dim=2), support.anomaly)
-    assert torch.equal(method.adapt(support, unlabelled)(query), method.adapt(as_normal)(query))
-    assert torch.equal(method.adapt(support, None)(query), method.adapt(support)(query))
+    support, query = random_rows(8, 2), random_rows(9, 2).joined()
+    unlabelled = random_rows(10, 2, n_normal=12).normal
+    method = build(name)
+    as_normal = LabelledRows(np.concatenate([support.normal, unlabelled], axis=1), support.anomaly)
+    np.testing.assert_array_equal(method.adapt(support, unlabelled)(query), method.adapt(as_normal)(query))
+    np.testing.assert_array_equal(method.adapt(support, None)(query), method.adapt(support)(query))
+    assert not np.array_equal(method.adapt(support, unlabelled)(query), method.adapt(support)(query))
 
 
 @pytest.mark.parametrize("name", ["catboost", "xgboost"])

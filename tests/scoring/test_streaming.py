@@ -13,7 +13,7 @@ import pytest
 
 from oddshot import FewShotDetector, InputError
 from oddshot.errors import CapacityError, FileError
-from oddshot.methods.compiled import MAX_CHUNK_ROWS
+from oddshot.methods.contract import CHUNK_ROWS
 from oddshot.scoring.streaming import ScoringOptions, score_files
 from tests.fleets import labels, mixed, numbers, small_model
 
@@ -63,7 +63,7 @@ def test_several_files_are_scored_in_order_and_each_counts_its_rows(tmp_path):
     np.testing.assert_allclose(found["score"], expected, rtol=1e-4)
 
 
-@pytest.mark.parametrize("n", [MAX_CHUNK_ROWS - 1, MAX_CHUNK_ROWS, MAX_CHUNK_ROWS + 1, 65_536, 65_537, 140_000])
+@pytest.mark.parametrize("n", [CHUNK_ROWS - 1, CHUNK_ROWS, CHUNK_ROWS + 1, 65_536, 65_537, 140_000])
 def test_chunk_boundaries_lose_nothing(tmp_path, n):
     X = numbers(4, n)
     for suffix in (".parquet", ".csv") if n == 140_000 else (".parquet",):

@@ -8,14 +8,15 @@ import pytest
 PROGRAM = """
 import asyncio, gc, sys
 from pathlib import Path
-import numpy as np, pyarrow as pa, torch
+import numpy as np, pyarrow as pa
+from threadpoolctl import threadpool_limits
 from oddshot.service.detector_service import DetectorService
 from oddshot.service.limits import ServiceLimits
 from oddshot.service.rows import rows_from_arrow
 from oddshot.service.support import make_support
 from oddshot.universal.shipped import load_universal
 
-torch.set_num_threads(1)
+threadpool_limits(1)
 MIB = 2**20
 LABELS = np.array([0, 0, 0, 0, 0, 1], np.int8)
 

@@ -1,6 +1,7 @@
 """Files of earlier versions load, and load the same after they are saved again; what cannot be read says what to do."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,9 +11,11 @@ from oddshot.errors import ModelFileError
 from oddshot.storage import detector_file, model_file
 from oddshot.storage.container import read_header, to_sealed_bytes
 from tests.fleets import labels, numbers, small_model
-from tests.golden.make import MODEL, SCORES
 from tests.golden.of_files import DETECTOR
 from tests.golden.samples import mixed
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+MODEL, SCORES = GOLDEN / "format1.safetensors", GOLDEN / "format1.json"
 
 
 def format_of(path, module):
@@ -47,7 +50,7 @@ def saved_with_other_weights(tmp_path, monkeypatch):
 
     def to_other_bytes(tensors, header, key):
         name = max(tensors)
-        return to_sealed_bytes({**tensors, name: tensors[name].flatten()[1:].clone()}, header, key)
+        return to_sealed_bytes({**tensors, name: tensors[name].flatten()[1:].copy()}, header, key)
 
     monkeypatch.setattr(model_file, "to_sealed_bytes", to_other_bytes)
     model = small_model()

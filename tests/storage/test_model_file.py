@@ -1,3 +1,4 @@
+import dataclasses
 import hashlib
 import json
 import os
@@ -8,21 +9,24 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import safetensors.torch
-import torch
+import safetensors.numpy
 from hypothesis import given
 from hypothesis import strategies as st
 from safetensors import safe_open
 
-from oddshot import FewShotDetector, InputError, TrainingConfig, load_model, meta_train
+import oddshot
+from oddshot import FewShotDetector, InputError, load_model
 from oddshot.data.encoding import Encoding
 from oddshot.decisions.features import N_FEATURES
 from oddshot.errors import CapacityError, FileError, ModelFileError
-from oddshot.methods import find_method
+from oddshot.methods.ensemble import Ensemble
 from oddshot.storage.model_file import Model, from_bytes, to_bytes
 from oddshot.universal.shipped import load_universal
-from tests.fleets import SIZES, fleet, labels, mixed, numbers, small_model
-from tests.golden.make import MODEL, SCORES
+from tests.fleets import SIZES, fleet, labels, mixed, numbers, small_model, train_small_model
+from tests.methods.samples import build
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+MODEL, SCORES = GOLDEN / "format1.safetensors", GOLDEN / "format1.json"
 
 METHODS = ["eigen", "woanomaly", "wonn"]
 NAN, INFINITY = float("nan"), float("inf")
@@ -52,9 +56,9 @@ def forged(model=None, tensors=None, **changes):
     """A model's file with other contents and a digest that is right; None takes a field away."""
     header, data = parts(to_bytes(model or small_model()))
     ours = json.loads(header["__metadata__"]["oddshot"]) | changes
-    ours = {name: value for name, value in ours.items() if value is not None}
+    ours = {name: value for name, value in ours.items() if value is not None or name not in changes}
     if tensors is not None:
-        header, data = parts(safetensors.torch.save(tensors))
+        header, data = parts(safetensors.numpy.save(tensors))
     return signed(header | {"__metadata__": {"oddshot": json.dumps(ours)}}, data)
 
 
@@ -89,14 +93,14 @@ def test_the_same_model_gives_the_same_bytes():
 def test_it_is_a_safetensors_file_with_plain_json_and_no_pickle(tmp_path, monkeypatch):
     model = small_model("eigen", mixed)
     model.save(tmp_path / "model.safetensors")
-    with safe_open(tmp_path / "model.safetensors", "pt") as file:
+    with safe_open(tmp_path / "model.safetensors", "np") as file:
         stored = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
         header = json.loads(file.metadata()["oddshot"])
-    for name, value in model.method.state_dict().items():
-        assert torch.equal(stored.pop(name), value)
+    for name, value in model.method.weights.items():
+        np.testing.assert_array_equal(stored.pop(name), value[None])  # of one replica
     assert not stored
     assert header["encoding"]["columns"] == list(mixed(0).columns)
-    for unpickler in ("pickle.load", "pickle.loads", "pickle.Unpickler", "torch.load"):
+    for unpickler in ("pickle.load", "pickle.loads", "pickle.Unpickler", "numpy.load"):
         monkeypatch.delattr(unpickler)
     load_model(tmp_path / "model.safetensors")
 
@@ -109,8 +113,7 @@ def test_the_digest_is_the_sha256_of_the_file_with_zeros_in_its_place():
 
 def test_a_column_named_like_the_digest_does_no_harm():
     X = {"0" * 64: numbers(0)[:, 0], '"' + "0" * 64 + '"': numbers(0)[:, 1]}
-    method = find_method("wonn")
-    model = Model(method(2, method.config_type()), Encoding.fit([X]), 0.5)
+    model = Model(build("wonn", M=2, dtype=np.float32), Encoding.fit([X]), 0.5)
     assert from_bytes(to_bytes(model)).encoding == model.encoding
 
 
@@ -142,8 +145,8 @@ def test_every_truncation_is_refused():
 
 
 def test_foreign_files_are_refused():
-    tensors = safetensors.torch.save({"weight": torch.ones(3)})
-    other = safetensors.torch.save({"weight": torch.ones(3)}, metadata={"format": "pt"})
+    tensors = safetensors.numpy.save({"weight": np.ones(3)})
+    other = safetensors.numpy.save({"weight": np.ones(3)}, metadata={"format": "np"})
     png = b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 4
     for data in (
         b"",
@@ -228,12 +231,7 @@ def broken_encoding(**changes):
         ({"n_attributes": 10**9}, OTHER_VERSION),
         ({"n_attributes": -7}, ""),
         ({"n_attributes": 1e400}, "n_attributes is 'inf'"),
-        ({"replicas": 2}, "'scales' is missing"),
         ({"replicas": 2, "scales": [1.0, 1.0]}, OTHER_VERSION),
-        ({"replicas": 2, "scales": [1.0]}, "as many scales"),
-        ({"replicas": 2, "scales": [1.0, NAN]}, "scales is"),
-        ({"replicas": 2, "scales": [1.0, -1.0]}, "above 0"),
-        ({"replicas": 2, "scales": 5}, "scales is '5'"),
         ({"replicas": 10**9}, "replicas is 1000000000"),
         ({"replicas": 0}, ""),
         ({"threshold": NAN}, "the threshold is nan"),
@@ -259,6 +257,23 @@ def broken_encoding(**changes):
 )
 def test_a_file_that_does_not_fit_together_is_refused(changes, expected):
     assert expected in refusal(forged(**changes))
+
+
+@pytest.mark.parametrize(
+    ("scales", "expected"),
+    [
+        (None, "'scales' is missing"),
+        ([1.0], "as many scales"),
+        ([1.0, NAN], "scales is"),
+        ([1.0, -1.0], "above 0"),
+        (5, "scales is '5'"),
+    ],
+)
+def test_scales_that_do_not_fit_the_members_are_refused(scales, expected):
+    one = small_model()
+    both = dataclasses.replace(one, method=Ensemble([one.method, one.method], [1.0, 2.0]))
+    assert from_bytes(forged(both)).method.scales == (1.0, 2.0)
+    assert expected in refusal(forged(both, scales=scales))
 
 
 @contextmanager
@@ -302,11 +317,9 @@ def tampered(model, part, **changes):
 @pytest.mark.parametrize(
     ("make", "part", "changes"),
     [
-        (load_universal, "config", {"eta_floor": 1e308}),
         (load_universal, "config", {"forest_weight": 1e308}),
         (load_universal, "odds", {"b": [1e308, 1e308, 1e308], "W": [[-1e308] * 3] * N_FEATURES}),
         (small_model, "calibration", {"scale": 1e308}),
-        (small_model, "config", {"eta_floor": 1e308}),
     ],
 )
 def test_numbers_that_give_no_finite_scores_are_refused(make, part, changes):
@@ -314,18 +327,27 @@ def test_numbers_that_give_no_finite_scores_are_refused(make, part, changes):
     assert refusal(tampered(make(), part, **changes)).endswith("it gives scores or thresholds that are not finite")
 
 
+@pytest.mark.parametrize("make", [load_universal, small_model])
+def test_weights_that_give_no_finite_scores_are_refused(make):
+    model = make()
+    tensors = {name: value[None] for name, value in model.method.weights.items()}
+    assert from_bytes(forged(model, tensors)).n_weights == model.n_weights
+    tensors["log_eta"] = np.full_like(tensors["log_eta"], 1e4)  # η = exp(10⁴) is infinite
+    assert refusal(forged(model, tensors)).endswith("it gives scores or thresholds that are not finite")
+
+
 def test_tensors_that_do_not_fit_are_refused():
-    tensors = {name: value.detach() for name, value in small_model().method.state_dict().items()}
+    tensors = {name: value[None] for name, value in small_model().method.weights.items()}
     name, value = "phi.weights.0", tensors["phi.weights.0"]
     assert f"{name} {OTHER_VERSION}" in refusal(forged(tensors={key: tensors[key] for key in tensors if key != name}))
-    assert "phi.weights.9" in refusal(forged(tensors={**tensors, "phi.weights.9": value.clone()}))
-    assert f"{name} {OTHER_VERSION}" in refusal(forged(tensors={**tensors, name: value[:, :, 1:].contiguous()}))
-    assert "float16" in refusal(forged(tensors={**tensors, name: value.half()}))
-    assert "int64" in refusal(forged(tensors={**tensors, name: value.long()}))
-    value = value.clone()
+    assert "phi.weights.9" in refusal(forged(tensors={**tensors, "phi.weights.9": value.copy()}))
+    assert f"{name} {OTHER_VERSION}" in refusal(forged(tensors={**tensors, name: value[:, :, 1:].copy()}))
+    assert "float16" in refusal(forged(tensors={**tensors, name: value.astype(np.float16)}))
+    assert "int64" in refusal(forged(tensors={**tensors, name: value.astype(np.int64)}))
+    value = value.copy()
     value[0, 0, 0] = NAN
     assert "NaN" in refusal(forged(tensors={**tensors, name: value}))
-    value = torch.full_like(value, 3e38)
+    value = np.full_like(value, 3e38)
     assert f"{name} holds numbers beyond ±1e+18" in refusal(forged(tensors={**tensors, name: value}))
 
 
@@ -381,35 +403,30 @@ def test_a_kill_while_saving_leaves_the_old_file(tmp_path):
     assert load_model(path).method.name == "eigen"
 
 
-def test_devices(tmp_path):
-    small_model().save(tmp_path / "model.safetensors")
-    loaded = load_model(tmp_path / "model.safetensors", device="cpu")
-    assert {value.device.type for value in loaded.method.state_dict().values()} == {"cpu"}
-    with pytest.raises(InputError, match="device 'qpu' cannot be used"):
-        load_model(tmp_path / "model.safetensors", device="qpu")
+def test_a_trained_model_holds_numpy_numbers_in_float32(tmp_path):
+    pytest.importorskip("torch")
+    for made in (train_small_model("relative"), train_small_model("wonn")):
+        made.save(tmp_path / "model.safetensors")
+        for model in (made, load_model(tmp_path / "model.safetensors")):
+            assert {type(value) for value in model.method.weights.values()} == {np.ndarray}
+            assert {value.dtype for value in model.method.weights.values()} == {np.dtype(np.float32)}
+            assert all(value.shape == specified(model)[name] for name, value in model.method.weights.items())
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
-@pytest.mark.parametrize("method", METHODS)
-def test_a_model_moves_between_devices(method, tmp_path):
-    model = small_model(method, mixed)
-    model.save(tmp_path / "cpu.safetensors")
-    on_cuda = load_model(tmp_path / "cpu.safetensors", device="cuda")
-    on_cuda.save(tmp_path / "cuda.safetensors")
-    assert (tmp_path / "cuda.safetensors").read_bytes() == (tmp_path / "cpu.safetensors").read_bytes()
-    np.testing.assert_allclose(scores(on_cuda), scores(model), rtol=1e-3, atol=1e-5)
+def specified(model):
+    method = model.method
+    return {name: weight.shape for name, weight in method.weights_of(method.n_attributes, method.config).items()}
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
-def test_a_model_trained_on_cuda_loads_on_the_cpu(tmp_path):
-    tasks = fleet(mixed)
-    model = meta_train(
-        tasks, method="relative", sizes=SIZES, training=TrainingConfig(epochs=8), device="cuda", units=16
-    )
+def test_a_model_trained_on_cuda_is_used_without_it(tmp_path):
+    torch = pytest.importorskip("torch")
+    if not torch.cuda.is_available():
+        pytest.skip("no CUDA device")
+    settings = {"sizes": SIZES, "training": oddshot.TrainingConfig(epochs=8), "device": "cuda", "units": 16}
+    model = oddshot.meta_train(fleet(mixed), method="relative", **settings)
     model.save(tmp_path / "model.safetensors")
-    on_cpu = load_model(tmp_path / "model.safetensors")
-    assert next(on_cpu.method.parameters()).device.type == "cpu"
-    np.testing.assert_allclose(scores(on_cpu), scores(model), rtol=1e-3, atol=1e-5)
+    loaded = load_model(tmp_path / "model.safetensors")
+    np.testing.assert_array_equal(scores(loaded), scores(model))
 
 
 def test_the_golden_file_of_format_1_gives_its_scores():

@@ -9,6 +9,7 @@ from oddshot.errors import InputError
 from oddshot.methods.ablations import WoNN, WoNNConfig
 from oddshot.training import held_out
 from oddshot.training.held_out import draw_held_out, draw_sizes, learn_decisions
+from oddshot.training.trainable import Trainable
 
 CPU, SIZES = torch.device("cpu"), EpisodeSizes(4, 1, 10, 5)
 
@@ -48,6 +49,10 @@ def test_the_smallest_tasks_have_episodes():
     assert set(chosen.tolist()) == {0}
 
 
+def method(kind=WoNN):
+    return Trainable(kind, 2, WoNNConfig()).trained()
+
+
 class NeedsAnomaly(WoNN):
     """Refuses supports without anomalies as every method does: with a SupportError."""
 
@@ -66,8 +71,8 @@ class WrongSetting(WoNN):
 def test_a_size_of_support_that_the_method_refuses_is_left_out(monkeypatch):
     monkeypatch.setattr(held_out, "N_BATCHES", 30)
     fleet = tasks(*[(40, 12)] * 3)
-    drawn = [draw_held_out(kind(2, WoNNConfig()), fleet, SIZES, CPU, 0) for kind in (WoNN, NeedsAnomaly)]
-    numbers = [[scores.evidence.anomaly.shape[1] for scores in each] for each in drawn]
+    drawn = [draw_held_out(method(kind), fleet, SIZES, CPU, 0) for kind in (WoNN, NeedsAnomaly)]
+    numbers = [[scores.support.anomaly.shape[1] for scores in each] for each in drawn]
     assert len(numbers[0]) == 30
     assert 0 in numbers[0]
     assert numbers[1] == [n for n in numbers[0] if n > 0]
@@ -75,9 +80,9 @@ def test_a_size_of_support_that_the_method_refuses_is_left_out(monkeypatch):
 
 def test_another_mistake_is_not_swallowed():
     with pytest.raises(InputError, match="the setting does not fit these rows"):
-        draw_held_out(WrongSetting(2, WoNNConfig()), tasks(*[(40, 12)] * 3), SIZES, CPU, 0)
+        draw_held_out(method(WrongSetting), tasks(*[(40, 12)] * 3), SIZES, CPU, 0)
 
 
 def test_one_small_task_suffices_for_a_calibration():
-    calibration = learn_decisions(WoNN(2, WoNNConfig()), tasks((6, 2)), SIZES, CPU, 0)
-    assert np.isfinite(calibration.shape.W.numpy()).all()
+    calibration = learn_decisions(method(), tasks((6, 2)), SIZES, CPU, 0)
+    assert np.isfinite(calibration.shape.W).all()

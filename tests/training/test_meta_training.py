@@ -6,7 +6,6 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -21,11 +20,12 @@ from oddshot import (
     meta_train,
 )
 from oddshot.methods.ablations import WoNN, WoNNConfig
-from oddshot.methods.contract import LabelledRows
 from oddshot.methods.relative import RelativeConfig
+from oddshot.score.rows import LabelledRows
 from oddshot.storage.model_file import DEFAULT_THRESHOLD, from_bytes, to_bytes
 from oddshot.training.meta_training import fit_encoding, usable_tasks
 from oddshot.training.thresholds import best_threshold, find_threshold
+from oddshot.training.trainable import Trainable
 from tests.fleets import SHORT, SIZES, fleet, labels, mixed, numbers
 
 NEEDED = "an episode needs 8 normal rows (3 to adapt to and 5 to test on) and 3 anomalous ones (1 and 2)"
@@ -197,13 +197,12 @@ def test_all_columns_constant_still_train():
 def test_support_sizes_other_than_those_of_training_work():
     model = learn(fleet())
     X = numbers(9)
-    encoded = torch.from_numpy(model.encoding.transform(X))[None, None]
+    encoded = model.encoding.transform(X)
     for rows in ([1, 0], [1, 2, 3, 4, 6, 7, 8, 0, 5, 10, 15], range(39)):
         detector = FewShotDetector(model).fit(X[list(rows)], labels()[list(rows)])
-        normal, anomaly = (encoded[:, :, [row for row in rows if labels()[row] == label]] for label in (0, 1))
-        with torch.no_grad():
-            expected = model.method.adapt(LabelledRows(normal, anomaly))(encoded)[0, 0]
-        found = detector.task_.score_as_new(encoded[0, 0].numpy())
+        normal, anomaly = (encoded[[row for row in rows if labels()[row] == label]] for label in (0, 1))
+        expected = model.method.adapt(LabelledRows(normal, anomaly))(encoded)
+        found = detector.task_.score_as_new(encoded)
         np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-6 * float(expected.max()))
 
 
@@ -223,42 +222,45 @@ some_scores = st.lists(st.floats(-100, 100, width=32), min_size=1, max_size=12)
 
 @given(some_scores, some_scores)
 def test_best_threshold_is_that_of_a_loop_over_all(normal, anomaly):
-    cut = best_threshold(torch.tensor(normal).double(), torch.tensor(anomaly).double())
+    cut = best_threshold(np.array(normal), np.array(anomaly))
     assert balanced_accuracy(normal, anomaly, cut) == pytest.approx(naive_best(normal, anomaly))
 
 
 def episodes(anomaly_at):
     """Support and query of four tasks of two attributes; in the last one the anomalies lie among the normal rows."""
-    generator = torch.Generator().manual_seed(0)
-    shift = torch.tensor([anomaly_at, anomaly_at, anomaly_at, 0.0])[None, :, None, None]
+    rng = np.random.default_rng(0)
+    shift = np.array([anomaly_at, anomaly_at, anomaly_at, 0.0])[:, None, None]
 
     def rows(n, shift):
-        return torch.randn(1, 4, n, 2, generator=generator) + shift
+        return (rng.normal(size=(4, n, 2)) + shift).astype(np.float32)
 
     return LabelledRows(rows(5, 0.0), rows(1, shift)), LabelledRows(rows(9, 0.0), rows(4, shift))
 
 
+def without_networks():
+    return Trainable(WoNN, 2, WoNNConfig()).trained()
+
+
 def test_the_threshold_parts_the_queries_of_all_tasks_at_once():
-    method = WoNN(2, WoNNConfig())
+    method = without_networks()
     support, query = episodes(3.0)
     found = find_threshold(method, support, query)
     relative = ([], [])
     for t in range(4):
-        one = LabelledRows(*(part[:, t : t + 1] for part in support))
+        one = LabelledRows(*(part[t] for part in support))
         score = method.adapt(one)
-        low, high = (score(part).mean().item() for part in one)
+        low, high = (score(part).mean() for part in one)
         if high > low:
             for known, part in zip(relative, query, strict=True):
-                known += [(a - low) / (high - low) for a in score(part[:, t : t + 1]).flatten().tolist()]
+                known += [(a - low) / (high - low) for a in score(part[t]).tolist()]
     assert balanced_accuracy(*relative, found) == pytest.approx(naive_best(*relative))
 
 
 def test_without_any_span_the_threshold_is_half_way():
-    method = WoNN(2, WoNNConfig())
+    method = without_networks()
     support, query = episodes(3.0)
     assert (
-        find_threshold(method, LabelledRows(support.normal, torch.zeros_like(support.anomaly)), query)
-        == DEFAULT_THRESHOLD
+        find_threshold(method, LabelledRows(support.normal, np.zeros_like(support.anomaly)), query) == DEFAULT_THRESHOLD
     )
 
 
@@ -313,15 +315,15 @@ def test_training_goes_on_from_a_model_of_the_same_method_and_keeps_its_settings
     model = meta_train(fleet(), start=shipped, sizes=SIZES, training=SHORT, device="cpu", progress=False)
     assert model.method.config == dataclasses.replace(shipped.method.config, marks=RelativeConfig().marks)
     assert model.encoding is not None
-    before, after = shipped.method.state_dict(), model.method.state_dict()
-    assert torch.equal(before["center"], after["center"])  # it is not fixed anew
+    before, after = shipped.method.weights, model.method.weights
+    np.testing.assert_array_equal(before["center"], after["center"])  # it is not fixed anew
     first = meta_train(fleet(), start=shipped, sizes=SIZES, training=TrainingConfig(epochs=1, learning_rate=1e-9),
                        device="cpu", progress=False)  # fmt: skip
-    for name, value in first.method.state_dict().items():
+    for name, value in first.method.weights.items():
         if name != "marks":  # of its own columns; what weighs them is added to two weights, as zeros
             known = value[tuple(map(slice, before[name].shape))]
-            torch.testing.assert_close(known, before[name], atol=1e-6, rtol=1e-6)
-            assert known.numel() == value.numel() or float(value[:, before[name].shape[1] :].abs().max()) < 1e-6
+            np.testing.assert_allclose(known, before[name], atol=1e-6, rtol=1e-6)
+            assert known.size == value.size or np.abs(value[len(before[name]) :]).max() < 1e-6
 
 
 def test_the_start_may_be_a_path_or_a_name(tmp_path):

@@ -10,10 +10,11 @@ from oddshot.errors import InputError
 from oddshot.methods.ablations import WoNN, WoNNConfig
 from oddshot.methods.eigen import Eigen, EigenConfig
 from oddshot.methods.relative import Relative
-from oddshot.model.device import resolve_device
 from oddshot.training import Episodes, TrainingConfig, TrainingData, evaluate, train, validation_episodes
+from oddshot.training.device import resolve_device
 from oddshot.training.device_sampling import draw_without_replacement
-from oddshot.training.validation import Validator
+from oddshot.training.trainable import Trainable
+from oddshot.training.validation import Validator, evaluate_replicas, of_replica
 from tests import references
 
 SIZES = EpisodeSizes(3, 1, 6, 3)
@@ -32,11 +33,11 @@ def tasks(seed, n_tasks=12, M=3):
 
 
 def small(replicas=1, **settings):
-    return Eigen(3, EigenConfig(units=16, **settings), replicas)
+    return Trainable(Eigen, 3, EigenConfig(units=16, **settings), replicas)
 
 
-def weights(method):
-    return {name: value.clone() for name, value in method.state_dict().items()}
+def mean_auc(trainable, episodes):
+    return evaluate(trainable.trained(), *of_replica(episodes, 0))[1].mean()
 
 
 def test_same_seed_same_model_and_nothing_seeds_globally():
@@ -45,11 +46,11 @@ def test_same_seed_same_model_and_nothing_seeds_globally():
         torch.manual_seed(np.random.default_rng().integers(1000))
         np.random.seed(np.random.default_rng().integers(1000))  # noqa: NPY002
         before = torch.get_rng_state(), np.random.get_state()[1].copy()  # noqa: NPY002
-        method = small()
-        train(method, TrainingData([tasks(0)], [tasks(1, 4)], SIZES), [5], config=SHORT)
+        learned = small()
+        train(learned, TrainingData([tasks(0)], [tasks(1, 4)], SIZES), [5], config=SHORT)
         assert torch.equal(before[0], torch.get_rng_state())
         assert (before[1] == np.random.get_state()[1]).all()  # noqa: NPY002
-        trained.append(weights(method))
+        trained.append(learned.state())
     for name, value in trained[0].items():
         assert torch.equal(value, trained[1][name]), name
 
@@ -59,8 +60,8 @@ def test_replicas_train_as_separate_models_do(monkeypatch):
 
     Those that have stopped are not trained any more, which changes nothing for the others.
     """
-    trained, loss = [], Eigen.loss
-    monkeypatch.setattr(Eigen, "loss", lambda self, *rows: (trained.append(self.replicas), loss(self, *rows))[1])
+    trained, loss = [], Trainable.loss
+    monkeypatch.setattr(Trainable, "loss", lambda self, *rows: (trained.append(self.replicas), loss(self, *rows))[1])
     config, R = TrainingConfig(epochs=30, batch_size=5, patience=3), 4
     together = small(R, dropout=0.0)
     pools, held_out = [tasks(2 * r) for r in range(R)], [tasks(2 * r + 1, 4) for r in range(R)]
@@ -72,27 +73,27 @@ def test_replicas_train_as_separate_models_do(monkeypatch):
         mine = train(alone, TrainingData(pools[r : r + 1], held_out[r : r + 1], SIZES), [5 + r], config=config)
         assert mine.best_epoch[0] == history.best_epoch[r]
         assert mine.epochs[0] == history.epochs[r]
-        for name, value in alone.state_dict().items():
-            torch.testing.assert_close(value[0], together.state_dict()[name][r], rtol=1e-3, atol=1e-5)
+        for name, value in alone.state().items():
+            torch.testing.assert_close(value[0], together.state()[name][r], rtol=1e-3, atol=1e-5)
 
 
 def test_the_best_weights_are_kept():
-    method, held_out = small(), [tasks(1, 4)]
+    learned, held_out = small(), [tasks(1, 4)]
     seen = []
     history = train(
-        method, TrainingData([tasks(0)], held_out, SIZES), [5], config=TrainingConfig(epochs=25, batch_size=5),
+        learned, TrainingData([tasks(0)], held_out, SIZES), [5], config=TrainingConfig(epochs=25, batch_size=5),
         on_epoch=lambda state: seen.append(state.valid_auc),
     )  # fmt: skip
     stream = np.random.SeedSequence(5).spawn(4)[2]
     episodes = validation_episodes(held_out, SIZES, "resampled", torch.device("cpu"), [stream])
     assert history.best_auc[0] == pytest.approx(max(seen))
     assert history.best_epoch[0] == int(np.argmax(seen)) + 1
-    assert float(evaluate(method, *episodes)[1].mean()) == pytest.approx(max(seen))
+    assert mean_auc(learned, episodes) == pytest.approx(max(seen))
 
 
 def test_training_stops_when_patience_is_spent():
     history = train(
-        WoNN(3, WoNNConfig()), TrainingData([tasks(0)], [tasks(1, 4)], SIZES), [0],
+        Trainable(WoNN, 3, WoNNConfig()), TrainingData([tasks(0)], [tasks(1, 4)], SIZES), [0],
         config=TrainingConfig(epochs=500, batch_size=5, patience=4, learning_rate=1e-9),
     )  # fmt: skip
     assert history.epochs == [history.best_epoch[0] + 4]
@@ -106,22 +107,22 @@ def test_training_learns():
     X[y == 1, 2] *= 4
     pool = mixed_tasks(X, y, 60, seed=0)
     training, validation, target = (pool.subset(np.arange(a, b)) for a, b in ((0, 40), (40, 50), (50, 60)))
-    method, untrained = (Eigen(6, EigenConfig(units=64)) for _ in range(2))
-    train(method, TrainingData([training], [validation]), [0], config=TrainingConfig(epochs=60, patience=60))
+    learned, untrained = (Trainable(Eigen, 6, EigenConfig(units=64)) for _ in range(2))
+    train(learned, TrainingData([training], [validation]), [0], config=TrainingConfig(epochs=60, patience=60))
     train(untrained, TrainingData([training], [validation]), [0], config=TrainingConfig(epochs=1, learning_rate=1e-12))
     stream = [np.random.SeedSequence(1)]
     episodes = validation_episodes([target], EpisodeSizes(), "resampled", torch.device("cpu"), stream, min_episodes=200)
-    after, before = (float(evaluate(m, *episodes)[1].mean()) for m in (method, untrained))
+    after, before = (mean_auc(one, episodes) for one in (learned, untrained))
     assert after > before + 0.05
 
 
 def test_training_without_dropout_learns():
     """The anomalies of all tasks are shifted by three standard deviations in the first column: this AUC is 0.98."""
-    method = small(dropout=0.0)
-    train(method, TrainingData([tasks(0)], [tasks(1, 4)], SIZES), [5], config=TrainingConfig(epochs=60, patience=60))
+    learned = small(dropout=0.0)
+    train(learned, TrainingData([tasks(0)], [tasks(1, 4)], SIZES), [5], config=TrainingConfig(epochs=60, patience=60))
     streams = [np.random.SeedSequence(1)]
     episodes = validation_episodes([tasks(7, 20)], SIZES, "resampled", torch.device("cpu"), streams, min_episodes=200)
-    assert float(evaluate(method, *episodes)[1].mean()) == pytest.approx(0.98, abs=0.03)
+    assert mean_auc(learned, episodes) == pytest.approx(0.98, abs=0.03)
 
 
 def test_episodes_as_tensors_are_the_drawn_rows_mixed():
@@ -232,31 +233,44 @@ def test_every_ordered_draw_on_the_device_has_the_same_chance():
 
 
 def test_evaluate_gives_both_aucs():
-    method = small().eval()
-    method.initialise([torch.Generator().manual_seed(0)])
-    episodes = validation_episodes([tasks(1, 4)], SIZES, "resampled", torch.device("cpu"), [np.random.SeedSequence(0)])
-    strict, half = evaluate(method, *episodes)
-    score = method.adapt(episodes[0])
-    normal, anomaly = score(episodes[1].normal).detach(), score(episodes[1].anomaly).detach()
-    assert float(strict[0, 2]) == pytest.approx(references.auc(normal[0, 2], anomaly[0, 2], 0.0))
-    assert float(half[0, 2]) == pytest.approx(references.auc(normal[0, 2], anomaly[0, 2], 0.5))
+    learned = small()
+    learned.initialise([torch.Generator().manual_seed(0)])
+    drawn = validation_episodes([tasks(1, 4)], SIZES, "resampled", torch.device("cpu"), [np.random.SeedSequence(0)])
+    method, (support, query) = learned.trained(), of_replica(drawn, 0)
+    strict, half = evaluate(method, support, query)
+    normal, anomaly = map(method.adapt(support), query)
+    for t in range(4):
+        assert strict[t] == pytest.approx(references.auc(normal[t], anomaly[t], 0.0))
+        assert half[t] == pytest.approx(references.auc(normal[t], anomaly[t], 0.5))
 
 
-@pytest.mark.parametrize("method_type", [Eigen, Relative])
-def test_only_the_folds_are_validated_and_all_replicas_have_their_mean(method_type):
-    method = method_type(3, method_type.config_type(units=8), 3)
-    method.initialise([torch.Generator().manual_seed(seed) for seed in range(3)])
+def test_replicas_are_evaluated_on_their_own_episodes():
+    learned = small(2)
+    learned.initialise([torch.Generator().manual_seed(seed) for seed in range(2)])
+    streams = [np.random.SeedSequence(seed) for seed in range(2)]
+    drawn = validation_episodes([tasks(1, 4), tasks(2, 4)], SIZES, "resampled", torch.device("cpu"), streams)
+    methods = learned.all_trained()
+    together = evaluate_replicas(methods, *drawn)
+    for r, method in enumerate(methods):
+        for aucs, alone in zip(together, evaluate(method, *of_replica(drawn, r)), strict=True):
+            np.testing.assert_array_equal(aucs[r], alone)
+
+
+@pytest.mark.parametrize("kind", [Eigen, Relative])
+def test_only_the_folds_are_validated_and_all_replicas_have_their_mean(kind):
+    learned = Trainable(kind, 3, kind.config_type(units=8), 3)
+    learned.initialise([torch.Generator().manual_seed(seed) for seed in range(3)])
     streams = [np.random.SeedSequence(seed) for seed in range(3)]
     held_out = validation_episodes([tasks(seed) for seed in range(3)], SIZES, "resampled", torch.device("cpu"), streams)
-    with method.being_trained(torch.Generator().manual_seed(0)):
-        validate, validate_all = Validator(method, *held_out, n_folds=2), Validator(method, *held_out)
-        for _ in range(2):
-            of_all = validate_all()
-            np.testing.assert_allclose(validate(), [float(of_all[:2].mean())] * 3, rtol=1e-12)
-            with torch.no_grad():  # as a step does
-                for parameter in method.parameters():
-                    parameter.add_(torch.randn(parameter.shape, generator=torch.Generator().manual_seed(1)))
-        assert not torch.equal(validate_all(), of_all)
+    learned.noise = torch.Generator().manual_seed(0)  # as in a training, but validation drops nothing
+    validate, validate_all = Validator(learned, *held_out, n_folds=2), Validator(learned, *held_out)
+    for _ in range(2):
+        of_all = validate_all()
+        np.testing.assert_allclose(validate(), [float(of_all[:2].mean())] * 3, rtol=1e-12)
+        with torch.no_grad():  # as a step does
+            for parameter in learned.parameters:
+                parameter.add_(torch.randn(parameter.shape, generator=torch.Generator().manual_seed(1)))
+    assert not torch.equal(validate_all(), of_all)
 
 
 def test_few_validation_tasks_are_drawn_several_times_unless_rows_are_fixed():

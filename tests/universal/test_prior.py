@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from oddshot.model.auc import exact_auc
+from oddshot.score.auc import exact_auc
 from oddshot.universal.prior import ANOMALY_KINDS, COLUMN_TRANSFORMATIONS, MAX_ABS_Z_SCORE, Contamination, Prior
 
 

@@ -25,9 +25,8 @@ def task_facts(task: AdaptedTask) -> Facts:
 
 def _rows(task: AdaptedTask) -> str:
     n_normal, n_anomaly = (int((task.labels == label).sum()) for label in (NORMAL, ANOMALY))
-    n_unlabelled = task.score.scored_context().n_unlabelled
     text = f"{n_normal:,} labelled normal, {n_anomaly:,} labelled anomalous"
-    return f"{text}, {n_unlabelled:,} unlabelled" if n_unlabelled else text
+    return f"{text}, {task.n_unlabelled:,} unlabelled" if task.n_unlabelled else text
 
 
 def _threshold(task: AdaptedTask) -> str:

@@ -9,14 +9,13 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import torch
 
 _CODE = (type, ModuleType, FunctionType, BuiltinFunctionType, MethodType)
 _ARROW = (pa.Table, pa.ChunkedArray, pa.Array)
 
 
 def held_bytes(*objects: Any, shared: Iterable[Any] = ()) -> int:
-    """Bytes of all tensors, arrays and other objects that can be reached from the objects, each counted once.
+    """Bytes of all arrays and other objects that can be reached from the objects, each counted once.
 
     shared: objects that exist anyway, such as the model; what can be reached from these is not counted.
     """
@@ -47,9 +46,6 @@ def _add_up(objects: Iterable[Any], found: set[int]) -> int:
 
 def _memory_of(one: Any) -> tuple[int, int]:
     """An identifier of the memory of an object and its number of bytes; for a view, those of the whole storage."""
-    if isinstance(one, torch.Tensor):
-        storage = one.untyped_storage()
-        return storage.data_ptr(), storage.nbytes()
     if isinstance(one, np.ndarray):
         while isinstance(one.base, np.ndarray):
             one = one.base
@@ -65,6 +61,6 @@ def _parts(one: Any) -> list[Any]:
         return [*one.keys(), *one.values()]
     if isinstance(one, list | tuple | set | frozenset):
         return list(one)
-    if isinstance(one, (*_CODE, torch.Tensor, np.ndarray)) or type(one).__dictoffset__ == 0:
+    if isinstance(one, (*_CODE, np.ndarray)) or type(one).__dictoffset__ == 0:
         return []
     return [vars(one)]

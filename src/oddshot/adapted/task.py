@@ -14,11 +14,9 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
-from oddshot.adapted.chunks import as_tensor, score_in_chunks
+from oddshot.adapted.chunks import score_in_chunks
 from oddshot.adapted.copies import DistinctRows, fit_without_copies, without_copies
 from oddshot.adapted.explanation import Explanation, column_contributions, column_orders, nearest_rows
 from oddshot.adapted.ranges import SeenRanges
@@ -32,11 +30,10 @@ from oddshot.data.tables.label_copies import warn_of_label_copies
 from oddshot.data.tables.skipped_cells import SkippedCells
 from oddshot.data.task import ANOMALY, NORMAL, UNLABELLED
 from oddshot.decisions.calibration import DEFAULT_RATE, RATES, Decision, FixedThreshold, check_rate, logistic
-from oddshot.decisions.evidence import gather_evidence
+from oddshot.decisions.support_scores import SupportScores
 from oddshot.errors import InputError
-from oddshot.methods.compiled import CompiledScore
-from oddshot.methods.contract import LabelledRows, Score
-from oddshot.methods.eigen import Eigen
+from oddshot.methods.contract import OwnScores, PreparedScore, Score
+from oddshot.score.rows import LabelledRows
 from oddshot.storage.model_file import Model
 
 MAX_UNLABELLED = 1000  # rows that a task is adapted with
@@ -104,7 +101,6 @@ class AdaptedTask:
         )
 
     @classmethod
-    @torch.no_grad()
     def from_encoded(
         cls,
         model: Model,
@@ -120,12 +116,9 @@ class AdaptedTask:
         support = encoding.clip(support)
         unlabelled = None if unlabelled is None else encoding.clip(unlabelled)
         method, rate = model.method, _usable_rate(model, false_positive_rate)
-        if method.training:
-            method.eval()
         ranges = SeenRanges.of(encoding, support if unlabelled is None else np.concatenate([support, unlabelled]))
         used = without_copies(support, labels, unlabelled if method.uses_unlabelled else None)
-        rows = LabelledRows(*(as_tensor(part, method.device) for part in (used.normal, used.anomaly)))
-        others = as_tensor(used.unlabelled, method.device) if len(used.unlabelled) else None
+        rows, others = LabelledRows(used.normal, used.anomaly), used.unlabelled if len(used.unlabelled) else None
         score = method.adapt(rows, others)
         score, decision = _decide(model, score, rows, others)
         return cls(
@@ -143,21 +136,24 @@ class AdaptedTask:
         return replace(self, threshold=self.decision.threshold(rate))
 
     @cached_property
-    def compiled(self) -> CompiledScore:
+    def prepared(self) -> PreparedScore:
         """The score in its cheapest form."""
-        with torch.no_grad():
-            return self.score.compiled()
+        return self.score.prepare()
+
+    @cached_property
+    def own(self) -> OwnScores | None:
+        """The rows that the method was adapted with, each hidden from itself; None for methods without such scores."""
+        return self.score.own()
 
     @cached_property
     def seen(self) -> SeenRows:
         """The rows that it was adapted with, each scored as if it had not been among them."""
-        with torch.no_grad():
-            context = self.score.scored_context()
-        rows, scores = context.rows[0, 0].float().cpu().numpy(), context.scores[0, 0].double().cpu().numpy()
-        counts = context.n_anomaly, len(rows) - context.n_anomaly - context.n_unlabelled, context.n_unlabelled
-        if not len(rows):  # methods without leave-one-out scores
+        if self.own is None:
             rows = np.concatenate([self.used.anomaly, self.used.normal])
             scores, counts = np.full(len(rows), np.nan), (len(self.used.anomaly), len(self.used.normal), 0)
+        else:
+            rows, scores, n_anomaly, n_unlabelled = self.own
+            counts = n_anomaly, len(rows) - n_anomaly - n_unlabelled, n_unlabelled
         labels = np.repeat(np.array([ANOMALY, NORMAL, UNLABELLED], np.int8), counts)
         bounds = self.decision.threshold(RATES[-1]), self.decision.threshold(RATES[0])
         return SeenRows.of(rows, scores, labels, bounds, self.used.copies)
@@ -168,13 +164,11 @@ class AdaptedTask:
         The projection has seen them all, so no model is fitted again. None for methods that score these rows like any
         other.
         """
-        with torch.no_grad():
-            context = self.score.scored_context()
-        n_labelled = context.scores.shape[2] - context.n_unlabelled
-        if n_labelled == 0:
+        if self.own is None:
             return None
-        labels = np.repeat([ANOMALY, NORMAL], [context.n_anomaly, n_labelled - context.n_anomaly]).astype(np.int8)
-        return context.scores[0, 0, :n_labelled].double().cpu().numpy(), labels
+        n_labelled = len(self.own.scores) - self.own.n_unlabelled
+        counts = [self.own.n_anomaly, n_labelled - self.own.n_anomaly]
+        return self.own.scores[:n_labelled], np.repeat([ANOMALY, NORMAL], counts).astype(np.int8)
 
     @property
     def notice(self) -> str:
@@ -243,7 +237,7 @@ class AdaptedTask:
 
     def score_as_new(self, rows: EncodedRows) -> FloatArray:
         """Scores of encoded rows as if none were among those that the task was adapted with: [n, attributes] -> [n]."""
-        return score_in_chunks(self.compiled, rows, self.model.method.device)
+        return score_in_chunks(self.prepared, rows)
 
     def decide(self, scores: FloatArray) -> ScoredRows:
         """Scores with probabilities and decisions."""
@@ -251,19 +245,13 @@ class AdaptedTask:
 
     def project(self, rows: EncodedRows) -> FloatArray:
         """Encoded rows in the projected space, relative to the centre (Fig. 2c): [n, K], K = 0 without such a space."""
-        with torch.no_grad():
-            projected: FloatArray = self.score.project(as_tensor(rows, self.model.method.device))[0, 0].cpu().numpy()
-        return projected
+        projected = self.score.project(rows)
+        return np.empty((len(rows), 0)) if projected is None else projected
 
     def embed(self, rows: EncodedRows) -> FloatArray:
         """Encoded rows in the embedded space, relative to the centre (Fig. 2b): [n, J], J = 0 without such a space."""
-        method = self.model.method
-        if not isinstance(method, Eigen):
-            return np.empty((len(rows), 0))
-        with torch.no_grad():
-            embedded = method.embed_rows(self.score, as_tensor(rows, method.device))
-        found: FloatArray = embedded[0, 0].double().cpu().numpy()
-        return found
+        embedded = self.score.embed(rows)
+        return np.empty((len(rows), 0)) if embedded is None else embedded.astype(np.float64)
 
     def projected_threshold(self, threshold: float) -> float | None:
         """The distance from the centre that a score is, None where scores are something else than squared distances."""
@@ -402,16 +390,16 @@ def sample_unlabelled(labels: NDArray[np.int8]) -> IntArray:
     return chosen
 
 
-def _decide(model: Model, score: Score, support: LabelledRows, unlabelled: Tensor | None) -> tuple[Score, Decision]:
+def _decide(model: Model, score: Score, support: LabelledRows, unlabelled: Any) -> tuple[Score, Decision]:
     """What the scores of this task mean.
 
     Scores that are standardised get the scale of the decision, so that those of several fits can be compared: 0 for a
     median normal row and 1 at the default threshold.
     """
     if model.calibration is None:
-        low, high = (float(end[0, 0]) for end in score.span(support))
+        low, high = (float(end) for end in score.score_range(support))
         return score, FixedThreshold(low + model.threshold * (high - low))
-    decision = model.calibration.decide(gather_evidence(score, support, unlabelled))
+    decision = model.calibration.decide(SupportScores.of(score, support, unlabelled))
     if not score.is_standardised:
         return score, decision
     location, unit = decision.scale()

@@ -10,7 +10,7 @@ from oddshot.bench.record import RunRecord
 from oddshot.bench.selection import PAPER_SETTINGS, Selection, flat_settings
 from oddshot.bench.tables import ResultTable
 from oddshot.data.sources.cards import CARDS
-from oddshot.methods.registry import BUILT_IN, METHODS
+from oddshot.methods.registry import BUILT_IN, find_method
 from oddshot.training import TrainingConfig
 
 OTHER_ROWS, OTHER_SETTINGS = "†", "‡"  # behind the names of datasets and of methods
@@ -74,6 +74,6 @@ def _usual_settings(record: RunRecord) -> dict[str, Any]:
     training = replace(training, patience=max(training.patience, patience))
     usual = dict(PAPER_SETTINGS) | {f"training.{name}": value for name, value in dataclasses.asdict(training).items()}
     if record.method in BUILT_IN:
-        default = dataclasses.asdict(METHODS[record.method].config_type())
+        default = dataclasses.asdict(find_method(record.method).config_type())
         usual |= {f"{record.method}.{name}": value for name, value in json.loads(json.dumps(default)).items()}
     return usual

@@ -1,6 +1,5 @@
 """The demonstration: anomaly detection on handwritten digits from a few labels, with digits unseen in training."""
 
-import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -8,18 +7,21 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from sklearn.datasets import load_digits
-from torch import Tensor
 
 from oddshot.bench.spaces import TaskSpaces, compute_task_spaces
 from oddshot.data.episodes.sampling import EpisodeSizes, TaskSet
 from oddshot.methods import find_method
-from oddshot.methods.contract import LabelledRows, Method
+from oddshot.methods.contract import Method
 from oddshot.methods.eigen import Eigen
 from oddshot.methods.relative import Relative
-from oddshot.model.auc import exact_auc
-from oddshot.model.device import resolve_device
+from oddshot.score.auc import exact_auc
+from oddshot.score.blend import mean_distance
+from oddshot.score.rows import LabelledRows
 from oddshot.training import EpochProgress, TrainingConfig, TrainingData, evaluate, train, validation_episodes
+from oddshot.training.device import resolve_device
 from oddshot.training.meta_training import continued_config
+from oddshot.training.trainable import Trainable
+from oddshot.training.validation import of_replica
 from oddshot.universal.shipped import load_universal
 
 # In each task one digit is normal, and the other digits of its group are anomalies.
@@ -63,20 +65,20 @@ def run_demo(seed: int = 0, device: str = "auto", on_epoch: EpochCallback | None
     """Train on the training digits, and compare all methods on the same episodes of training and of new digits."""
     torch_device = resolve_device(device)
     known_tasks, new_tasks = digit_tasks(TRAINING_DIGITS), digit_tasks(NEW_DIGITS)
-    shipped = copy.deepcopy(load_universal().method)  # load_universal caches its model, which must stay on the CPU
+    shipped = load_universal().method
     relative, relative_seconds = _train(Relative, known_tasks, seed, torch_device, shipped, on_epoch)
     eigen, eigen_seconds = _train(Eigen, known_tasks, seed, torch_device, None, on_epoch)
     methods: dict[str, Method] = {
-        "relative, as it ships": shipped.to(torch_device),
+        "relative, as it ships": shipped,
         "relative, trained on 0 to 5": relative,
         "eigen, trained on 0 to 5": eigen,
     }
     for title, name in BASELINES.items():
         method_type = find_method(name)
         methods[title] = method_type(known_tasks.X.shape[1], method_type.config_type())
-    new_episodes = _test_episodes(new_tasks, seed, torch_device)
+    new_episodes = _test_episodes(new_tasks, seed)
     return DemoResult(
-        known=_compare_methods(methods, *_test_episodes(known_tasks, seed, torch_device)),
+        known=_compare_methods(methods, *_test_episodes(known_tasks, seed)),
         new=_compare_methods(methods, *new_episodes),
         seconds=relative_seconds + eigen_seconds,
         spaces=compute_task_spaces(relative, *new_episodes),
@@ -90,20 +92,21 @@ def _train(
     device: torch.device,
     start: Method | None,
     on_epoch: EpochCallback | None,
-) -> tuple[Eigen, float]:
+) -> tuple[Method, float]:
     """Train a method, starting from the weights of `start` where it is given. Returns it and the training seconds."""
     config = method_type.config_type() if start is None else continued_config(start.config)
-    method = method_type(tasks.X.shape[1], config)
+    trainable = Trainable(method_type, tasks.X.shape[1], config)
     repeated = tasks.subset(np.tile(np.arange(len(tasks)), N_EPISODES_PER_TASK))
     data = TrainingData([repeated], [tasks])
-    history = train(method, data, [seed], config=CONFIG, device=device, on_epoch=on_epoch, start=start)
-    return method, history.seconds
+    history = train(trainable, data, [seed], config=CONFIG, device=device, on_epoch=on_epoch, start=start)
+    return trainable.trained(), history.seconds
 
 
-def _test_episodes(tasks: TaskSet, seed: int, device: torch.device) -> tuple[LabelledRows, LabelledRows]:
+def _test_episodes(tasks: TaskSet, seed: int) -> tuple[LabelledRows, LabelledRows]:
     """Supports and queries of the test episodes."""
     streams = [np.random.SeedSequence([seed, 1])]
-    return validation_episodes([tasks], EpisodeSizes(), "resampled", device, streams, MIN_TEST_EPISODES)
+    drawn = validation_episodes([tasks], EpisodeSizes(), "resampled", torch.device("cpu"), streams, MIN_TEST_EPISODES)
+    return of_replica(drawn, 0)
 
 
 def _compare_methods(
@@ -111,10 +114,5 @@ def _compare_methods(
 ) -> dict[str, FloatArray]:
     """AUCs of every method and of the distance to the nearest normal support row, [n_episodes] each."""
     aucs = {title: evaluate(method, support, query)[1] for title, method in methods.items()}
-    aucs["nearest normal row"] = exact_auc(*(_nearest_normal_distance(support, rows) for rows in query))
-    return {title: values.cpu().numpy().ravel() for title, values in aucs.items()}
-
-
-def _nearest_normal_distance(support: LabelledRows, x: Tensor) -> Tensor:
-    """Distance to the nearest normal support row. x: [R, T, N, M] -> [R, T, N]."""
-    return torch.cdist(x, support.normal).min(-1).values
+    aucs["nearest normal row"] = exact_auc(*(mean_distance(rows, support.normal, 1) for rows in query))
+    return aucs

@@ -17,8 +17,8 @@ from oddshot.bench.jobs import Job, failed_records, run_job
 from oddshot.bench.record import RunRecord
 from oddshot.data.sources.catalogue import Dataset
 from oddshot.errors import InputError
-from oddshot.model.device import resolve_device
 from oddshot.scoring.cluster import connect, import_ray
+from oddshot.training.device import resolve_device
 
 # One thread for each worker: results do not depend on the number of workers, and the workers do not compete for cores.
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}

@@ -20,8 +20,10 @@ from oddshot.data.files import write_bytes
 from oddshot.data.sources.catalogue import Dataset
 from oddshot.errors import InputError
 from oddshot.methods.eigen import Eigen
-from oddshot.model.device import resolve_device
 from oddshot.training import TrainingData, train, validation_episodes
+from oddshot.training.device import resolve_device
+from oddshot.training.trainable import Trainable
+from oddshot.training.validation import of_replica
 
 FIGURE2_DATASET = "wdbc"
 FIELDS = tuple(field.name for field in dataclasses.fields(TaskSpaces))
@@ -57,12 +59,12 @@ def train_spaces(path: Path, grid: Grid, dataset: str, device: str) -> TaskSpace
     """Train the proposed method on split 0, and compute and save the three spaces of its first target task."""
     settings, rows = grid.settings, grid.source.load(dataset)
     split, seed = build_split(rows, 0, settings), split_seed(rows.name, 0, settings.seed)
-    method, torch_device = Eigen(rows.X.shape[1], settings.method_config("eigen")), torch.device(device)
+    trainable = Trainable(Eigen, rows.X.shape[1], settings.method_config("eigen"))
     data = TrainingData([split.training], [split.validation], settings.sizes, settings.protocol)
-    train(method, data, [seed], config=settings.training, device=torch_device)
+    train(trainable, data, [seed], config=settings.training, device=device)
     streams = [np.random.SeedSequence([seed, TARGET_STREAM])]
-    support, query = validation_episodes([split.target], settings.sizes, settings.protocol, torch_device, streams, 1)
-    spaces = compute_task_spaces(method, support, query)
+    drawn = validation_episodes([split.target], settings.sizes, settings.protocol, torch.device("cpu"), streams, 1)
+    spaces = compute_task_spaces(trainable.trained(), *of_replica(drawn, 0))
     buffer = io.BytesIO()
     arrays = {name: getattr(spaces, name) for name in FIELDS}
     np.savez_compressed(buffer, key=np.array(_settings_hash(grid, rows)), **arrays)

@@ -13,6 +13,7 @@ from oddshot.bench.record import RunRecord
 from oddshot.bench.settings import RunSettings, code_version, dataset_fingerprint, hash_config
 from oddshot.data.sources.catalogue import Dataset
 from oddshot.methods import find_method
+from oddshot.training.trainable import Trainable
 
 MAX_MIXING_BYTES = 12 * 2**30  # GPU memory for the mixing matrices of splits that are trained in one batch
 
@@ -103,9 +104,9 @@ def _run_batch(job: Job, numbers: list[int], splits: list[Split]) -> list[RunRec
 
 def _run_replicas(job: Job, numbers: list[int], splits: list[Split]) -> SplitResults:
     method_type, config = find_method(job.method), job.settings.method_config(job.method)
-    method = method_type(splits[0].training.X.shape[1], config, len(splits))
+    trainable = Trainable(method_type, splits[0].training.X.shape[1], config, len(splits))
     seeds = [split_seed(job.dataset, number, job.settings.seed) for number in numbers]
-    return evaluate_splits(method, splits, seeds, job.settings, torch.device(job.device))
+    return evaluate_splits(trainable, splits, seeds, job.settings, torch.device(job.device))
 
 
 def _make_record(job: Job, split: int, results: SplitResults, replica: int) -> RunRecord:

@@ -12,7 +12,7 @@ from oddshot.data.episodes.sampling import EpisodeSizes
 from oddshot.data.sources.cards import CARDS, find_card
 from oddshot.data.sources.catalogue import locate_dataset
 from oddshot.errors import InputError
-from oddshot.methods.registry import METHODS, find_method, plugin_methods
+from oddshot.methods.registry import find_method, method_names, plugin_methods
 from oddshot.training import TrainingConfig
 
 ConfigType = TypeVar("ConfigType", TrainingConfig, EpisodeSizes)
@@ -46,7 +46,7 @@ def parse_methods(text: str) -> tuple[str, ...]:
     names: list[str] = []
     for word in _split_list(text):
         if word == "all":
-            names += [*(name for name in METHOD_TITLES if name in METHODS), *plugin_methods()]
+            names += [*(name for name in METHOD_TITLES if name in method_names()), *plugin_methods()]
         else:
             names.append(find_method(word).name)
     return tuple(dict.fromkeys(names))

@@ -79,7 +79,7 @@ def hash_config(config: str) -> str:
 
 def is_learned(method: str, config: Any) -> bool:
     """Whether the method has parameters to train."""
-    return next(find_method(method)(2, config).parameters(), None) is not None
+    return find_method(method)(2, config).is_learned
 
 
 def dataset_fingerprint(dataset: Dataset) -> str:

@@ -5,14 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 from sklearn.manifold import TSNE
 
 from oddshot.bench.plots import make_figure, save_figure
-from oddshot.methods.contract import LabelledRows
-from oddshot.methods.eigen import Eigen
+from oddshot.methods.contract import Method
+from oddshot.score.rows import LabelledRows
 
 GROUPS = (  # title, label, whether in the support, colour, marker, size
     ("normal query", 0, False, "#0072B2", "o", 22),
@@ -39,18 +38,19 @@ class TaskSpaces:
     is_support: NDArray[np.bool_]
 
 
-@torch.no_grad()
-def compute_task_spaces(method: Eigen, support: LabelledRows, query: LabelledRows) -> TaskSpaces:
-    """Adapt to the first task and compute its rows in the three spaces. support, query: [1, T, ...]."""
-    support, query = (LabelledRows(rows.normal[:, :1], rows.anomaly[:, :1]) for rows in (support, query))
-    rows = torch.cat([support.joined(), query.joined()], dim=2)
-    counts = [part.shape[2] for part in (*support, *query)]
+def compute_task_spaces(method: Method, support: LabelledRows, query: LabelledRows) -> TaskSpaces:
+    """Adapt to the first task and compute its rows in the three spaces. support, query: [T, ...]."""
+    support, query = (LabelledRows(rows.normal[0], rows.anomaly[0]) for rows in (support, query))
+    rows = np.concatenate([support.joined(), query.joined()])
+    counts = [part.shape[0] for part in (*support, *query)]
     score = method.adapt(support)
-    embedded, projected = method.embed_rows(score, rows), score.project(rows)
+    embedded, projected = score.embed(rows), score.project(rows)
+    assert embedded is not None
+    assert projected is not None
     return TaskSpaces(
-        original=rows[0, 0].cpu().numpy(),
-        embedded=embedded[0, 0].cpu().numpy(),
-        projected=projected[0, 0, :, 0].cpu().numpy(),
+        original=rows,
+        embedded=embedded,
+        projected=projected[:, 0],
         y=np.repeat([0, 1, 0, 1], counts),
         is_support=np.repeat([True, True, False, False], counts),
     )

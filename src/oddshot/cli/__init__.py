@@ -20,7 +20,16 @@ from oddshot.cli.score import score
 from oddshot.cli.serve import serve
 from oddshot.cli.standard_output import discard, finish_standard_output, prepare_streams, say
 from oddshot.cli.train import train
-from oddshot.errors import CapacityError, FileError, InputError, OddshotError, file_error, printable
+from oddshot.errors import (
+    OPTIONAL_PACKAGES,
+    CapacityError,
+    FileError,
+    InputError,
+    OddshotError,
+    file_error,
+    missing_package,
+    printable,
+)
 
 _shown: set[str] = set()  # warnings that have been printed
 
@@ -83,6 +92,10 @@ def main() -> NoReturn:
         code = INTERRUPTED
     except OddshotError as error:
         code = _report(error)
+    except ModuleNotFoundError as error:
+        if error.name not in OPTIONAL_PACKAGES:
+            raise
+        code = _report(missing_package("this command", error.name, OPTIONAL_PACKAGES[error.name]))
     except OSError as error:  # of the machine; those of files that a command reads and writes are caught there
         discard(sys.stdout)
         code = _report(_system_error(error))

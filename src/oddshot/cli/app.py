@@ -36,7 +36,7 @@ def app_command(
     import logging
     import webbrowser
 
-    import torch
+    from threadpoolctl import threadpool_limits
 
     from oddshot.errors import InputError, missing_package
 
@@ -54,7 +54,9 @@ def app_command(
 
     if not is_loopback(host):
         raise InputError(f"{host} can be reached by other machines; the app is for one person: use 127.0.0.1")
-    torch.set_num_threads(1)  # rows are scored in several threads already, with which torch's would compete
+    threadpool_limits(
+        1
+    )  # rows are scored in several threads already, with which those of matrix products would compete
     log_to_stderr(logging.WARNING)
     tables = [path for path in files or () if has_table_suffix(path)]
     models = [path for path in files or () if not has_table_suffix(path)]

@@ -144,13 +144,13 @@ def unmixed(
     import csv
     import io
 
-    import torch
+    from threadpoolctl import threadpool_limits
 
     from oddshot.bench.parsing import parse_datasets
     from oddshot.bench.unmixed import compare_methods
     from oddshot.data.sources.catalogue import load_dataset
 
-    torch.set_num_threads(1)
+    threadpool_limits(1)
     tables = (load_dataset(name, data_dir, cache_dir) for name in parse_datasets(datasets, data_dir, cache_dir))
     rows = compare_methods(tables, draws, unlabelled, lambda row: say(",".join(row)))
     text = io.StringIO()

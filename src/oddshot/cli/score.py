@@ -12,7 +12,6 @@ from oddshot.cli.options import (
     Address,
     AnomalyValue,
     Columns,
-    Device,
     EngineName,
     Ignore,
     JsonFile,
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
     from oddshot.scoring.distributed import RayScoring
 
 N_CONTEXT_ROWS = 1000
-MAX_ROWS_ON_ONE_CORE = 2000  # of the support: so many are adapted to in a fraction of a second
 
 
 @frees_standard_output
@@ -74,7 +72,6 @@ def score(
             help="Share of normal rows that may be flagged as anomalies, from 0.001 to 0.5.", show_default="0.05"
         ),
     ] = None,
-    device: Device = "auto",
     engine: EngineName = "local",
     address: Address = None,
     ignore: Ignore = None,
@@ -105,7 +102,6 @@ def score(
       zcat new.csv.gz | oddshot score --support labelled.csv --label fault - --out - | sort -t, -k3 -g -r | head
     """
     with starting(show=not quiet):
-        from oddshot.adapted.chunks import on_one_core
         from oddshot.adapted.task import AdaptedTask, find_encoding
         from oddshot.data.tables import find_files, read_support
         from oddshot.data.tables.labels import swapped_labels_notice
@@ -115,7 +111,7 @@ def score(
         from oddshot.universal.shipped import find_model
 
         progress = _progress(quiet=quiet)
-    score_on_engine, device = _scoring_engine(engine, address, device)
+    score_on_engine = _scoring_engine(engine, address)
     paths = find_files(files)
     inputs = [*paths, support] if model is None else [*paths, support, model_file(model)]
     check_outputs(inputs, out=out, json=json_file)
@@ -125,12 +121,10 @@ def score(
     check_kept_names(kept, SCHEMA.names)
     meaning = label_meaning(anomaly_value, normal_value)
     choice = column_choice(ignore, columns, kind, label=label)
-    with on_one_core():
-        loaded = find_model(model, device)
+    loaded = find_model(model)
     X, y = read_support(support, label, meaning)
     encoding = find_encoding(loaded, X, y, choice, _context(paths[0]) if loaded.encoding is None else ())
-    with on_one_core(len(y) <= MAX_ROWS_ON_ONE_CORE):
-        task = AdaptedTask.from_table(loaded, X, y, false_positive_rate, encoding if loaded.encoding is None else None)
+    task = AdaptedTask.from_table(loaded, X, y, false_positive_rate, encoding if loaded.encoding is None else None)
     for notice in filter(None, (task.notice, swapped_labels_notice(y))):
         warnings.warn(notice, stacklevel=1)
     with output_path(out, ".csv") as path, progress as on_rows:
@@ -176,18 +170,16 @@ def _context(path: Path) -> list[Any]:
             return []
 
 
-def _scoring_engine(name: str, address: str | None, device: str) -> "tuple[RayScoring | None, str]":
-    """The function that scores files, None to score them in this process, and the device of the model."""
+def _scoring_engine(name: str, address: str | None) -> "RayScoring | None":
+    """The function that scores files; None to score them in this process."""
     from oddshot.errors import InputError
 
     if name == "ray":
         from oddshot.scoring.distributed import RayScoring
 
-        if device not in ("auto", "cpu"):
-            raise InputError(f"--device {device}: --engine ray scores on CPUs")
-        return RayScoring(address), "cpu"
+        return RayScoring(address)
     if name != "local":
         raise InputError(f"engine {name!r}; there are local and ray")
     if address is not None:
         raise InputError("--address is for --engine ray")
-    return None, device
+    return None

@@ -5,6 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from oddshot.data.missing_cells import are_missing
+
 NORMAL, ANOMALY, UNLABELLED = 0, 1, -1
 
 
@@ -14,6 +16,6 @@ def without_gaps(labels: NDArray[Any]) -> NDArray[Any]:
         return np.where(np.isnan(labels), UNLABELLED, labels)
     if labels.dtype.kind != "O":
         return labels
-    import pandas as pd
-
-    return np.array([UNLABELLED if missing else cell for cell, missing in zip(labels, pd.isna(labels), strict=True)])
+    return np.array(
+        [UNLABELLED if missing else cell for cell, missing in zip(labels, are_missing(labels), strict=True)]
+    )

@@ -13,12 +13,8 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
-from torch.nn.functional import softplus
 
-from oddshot.decisions.evidence import Evidence
 from oddshot.decisions.features import N_FEATURES, support_features
 from oddshot.decisions.normal_scores import (
     KNOTS,
@@ -28,7 +24,9 @@ from oddshot.decisions.normal_scores import (
     normal_quantile,
     normal_share_above,
 )
+from oddshot.decisions.support_scores import SupportScores
 from oddshot.errors import InputError, one_line
+from oddshot.score.arrays import Array, clip, namespace
 
 RATES = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5)
 DEFAULT_RATE = 0.05  # of normal rows that may be called anomalies
@@ -117,26 +115,26 @@ class FeatureNetwork:
     mean, spread: [D], of the features. W: [D, O], b: [O], V: [D, H], c: [H], U: [H, O].
     """
 
-    mean: Tensor
-    spread: Tensor
-    W: Tensor
-    b: Tensor
-    V: Tensor
-    c: Tensor
-    U: Tensor
+    mean: Array
+    spread: Array
+    W: Array
+    b: Array
+    V: Array
+    c: Array
+    U: Array
 
-    def __call__(self, features: Tensor) -> Tensor:
+    def __call__(self, features: Array) -> Array:
         """[T, D] -> [T, O]."""
-        x = ((features - self.mean) / self.spread).clamp(-MAX_ABS_INPUT, MAX_ABS_INPUT)
-        return x @ self.W + self.b + torch.tanh(x @ self.V + self.c) @ self.U
+        x = clip((features - self.mean) / self.spread, -MAX_ABS_INPUT, MAX_ABS_INPUT)
+        return x @ self.W + self.b + namespace(x).tanh(x @ self.V + self.c) @ self.U
 
     @classmethod
     def mean_of(cls, networks: Sequence["FeatureNetwork"]) -> "FeatureNetwork":
         """The network whose outputs are the means of those of several; these standardise features alike."""
         first = networks[0]
-        W, b = (torch.stack(parts).mean(0) for parts in zip(*((one.W, one.b) for one in networks), strict=True))
-        V, c = torch.cat([one.V for one in networks], dim=1), torch.cat([one.c for one in networks])
-        return cls(first.mean, first.spread, W, b, V, c, torch.cat([one.U for one in networks]) / len(networks))
+        W, b = (np.mean(parts, axis=0) for parts in zip(*((one.W, one.b) for one in networks), strict=True))
+        V, c = (np.concatenate(parts, axis=-1) for parts in zip(*((one.V, one.c) for one in networks), strict=True))
+        return cls(first.mean, first.spread, W, b, V, c, np.concatenate([one.U for one in networks]) / len(networks))
 
     def to_dict(self) -> dict[str, Any]:
         """In types that JSON has."""
@@ -145,12 +143,19 @@ class FeatureNetwork:
     @classmethod
     def from_dict(cls, data: Any, n_outputs: int) -> "FeatureNetwork":
         """ValueError, TypeError or KeyError for what is not such a network with so many outputs."""
-        parts = {part.name: torch.tensor(data[part.name], dtype=torch.float64) for part in fields(cls)}
-        D, H = N_FEATURES, len(parts["c"])
-        expected = {"mean": [D], "spread": [D], "W": [D, n_outputs], "b": [n_outputs], "V": [D, H], "U": [H, n_outputs]}
-        if any(list(parts[name].shape) != shape for name, shape in expected.items()):
+        parts = {part.name: np.array(data[part.name], dtype=np.float64) for part in fields(cls)}
+        D, H = N_FEATURES, parts["c"].size
+        expected = {
+            "mean": (D,),
+            "spread": (D,),
+            "W": (D, n_outputs),
+            "b": (n_outputs,),
+            "V": (D, H),
+            "U": (H, n_outputs),
+        }
+        if any(parts[name].shape != shape for name, shape in expected.items()):
             raise ValueError("calibration: numbers of another shape")
-        if not all(part.isfinite().all() for part in parts.values()) or not (parts["spread"] > 0).all():
+        if not all(np.isfinite(part).all() for part in parts.values()) or not (parts["spread"] > 0).all():
             raise ValueError("calibration: expected finite numbers, and spreads above 0")
         return cls(**parts)
 
@@ -167,22 +172,22 @@ class Calibration:
     odds: FeatureNetwork
     scale: float
 
-    def decide(self, evidence: Evidence) -> CalibratedDecision:
-        """For a task, the only one of this evidence."""
-        features, (normal,) = self.distributions(evidence.standardised(self.scale))
-        constant, below, above = log_odds_of(self.odds(torch.from_numpy(features)))[0].tolist()
-        if not evidence.is_standardised:
+    def decide(self, support: SupportScores) -> CalibratedDecision:
+        """For a task, the only one of these."""
+        features, (normal,) = self.distributions(support.standardised(self.scale))
+        constant, below, above = log_odds_of(self.odds(features))[0].tolist()
+        if not support.is_standardised:
             limit = MAX_SCALED_SCORE
             normal = replace(normal, scores=self.scale * np.sinh(np.clip(normal.scores, -limit, limit)))
         return CalibratedDecision(normal, (constant, below, above))
 
-    def distributions(self, evidence: Evidence) -> tuple[FloatArray, list[NormalScores]]:
-        """Features [T, D], and the distribution of normal scores of each task. evidence: standardised."""
-        features, location, spread = support_features(evidence)
-        predicted = expected_quantiles(self.shape(torch.from_numpy(features)), torch.from_numpy(KNOTS)).numpy()
+    def distributions(self, support: SupportScores) -> tuple[FloatArray, list[NormalScores]]:
+        """Features [T, D], and the distribution of normal scores of each task. support: standardised."""
+        features, location, spread = support_features(support)
+        predicted = expected_quantiles(self.shape(features), KNOTS)
         expected = location[:, None] + spread[:, None] * predicted
-        own = evidence.normal
-        if not evidence.is_leave_one_out:  # rows that a method has seen score lower than new ones, or as low
+        own = support.normal
+        if not support.is_leave_one_out:  # rows that a method has seen score lower than new ones, or as low
             expected, own = np.maximum(expected, own.min(1, keepdims=True)), own[:, :0]
         return features, [NormalScores.combine(*one) for one in zip(expected, own, strict=True)]
 
@@ -202,9 +207,12 @@ class Calibration:
         return cls(shape, odds, scale)
 
 
-def log_odds_of(outputs: Tensor) -> Tensor:
+def log_odds_of(outputs: Array) -> Array:
     """Log-odds at the bend and slopes, at least MIN_SLOPE, from what the network gives: [T, N_ODDS] -> [T, N_ODDS]."""
-    return torch.cat([outputs[:, :1], MIN_SLOPE + softplus(outputs[:, 1:])], dim=1)
+    xp, slopes = namespace(outputs), outputs[:, 1:]
+    zero = xp.zeros_like(slopes)
+    softplus = xp.log1p(xp.exp(-xp.abs(slopes))) + xp.maximum(slopes, zero)
+    return xp.concat([outputs[:, :1], MIN_SLOPE + softplus], axis=1)
 
 
 def logistic(log_odds: FloatArray) -> FloatArray:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from oddshot.decisions.evidence import Evidence
+from oddshot.decisions.support_scores import SupportScores
 
 FEW_NORMAL, FEW_ANOMALIES, FEW_UNLABELLED = 8, 4, 20  # so many rows have half of the weight that many have
 NORMAL_QUANTILES, UNLABELLED_QUANTILES = (0.5, 0.8, 0.9, 0.95), (0.1, 0.25, 0.5, 0.7, 0.8, 0.9, 0.95)
@@ -30,14 +30,14 @@ class SupportFeatures(NamedTuple):
     spread: FloatArray
 
 
-def support_features(evidence: Evidence) -> SupportFeatures:
+def support_features(support: SupportScores) -> SupportFeatures:
     """Of T tasks, whose scores have a spread of about 1."""
-    location, spread = _location_and_spread(evidence)
+    location, spread = _location_and_spread(support)
 
     def relative(scores: FloatArray) -> FloatArray:
         return (scores - location[:, None]) / spread[:, None]
 
-    normal, anomaly, unlabelled = map(relative, (evidence.normal, evidence.anomaly, evidence.unlabelled))
+    normal, anomaly, unlabelled = map(relative, (support.normal, support.anomaly, support.unlabelled))
     n, a, u = (part.shape[1] for part in (normal, anomaly, unlabelled))
     of_normal, of_anomaly, of_unlabelled = n / (n + FEW_NORMAL), a / (a + FEW_ANOMALIES), u / (u + FEW_UNLABELLED)
     counts = [of_normal, n**-0.5, 1 / n, of_anomaly, np.log1p(a), of_unlabelled, np.log1p(u), a / (a + n)]
@@ -45,7 +45,7 @@ def support_features(evidence: Evidence) -> SupportFeatures:
         [
             np.tile(counts, (len(normal), 1)),
             np.log(spread),
-            np.log(np.maximum(evidence.n_columns, 1)),
+            np.log(np.maximum(support.n_columns, 1)),
             of_normal * np.column_stack([normal.std(1), normal.mean(1), normal.max(1)]),
             of_normal * _quantiles(normal, NORMAL_QUANTILES),
             of_unlabelled * _quantiles(unlabelled, UNLABELLED_QUANTILES),
@@ -56,12 +56,12 @@ def support_features(evidence: Evidence) -> SupportFeatures:
     return SupportFeatures(np.clip(values, -MAX_ABS_FEATURE, MAX_ABS_FEATURE), location, spread)
 
 
-def _location_and_spread(evidence: Evidence) -> tuple[FloatArray, FloatArray]:
+def _location_and_spread(support: SupportScores) -> tuple[FloatArray, FloatArray]:
     """Mean and standard deviation of the normal and, with less weight, of the usual unlabelled rows: [T] each.
 
     The standard deviation is shrunk towards PRIOR_SPREAD.
     """
-    normal, unlabelled = evidence.normal, evidence.unlabelled
+    normal, unlabelled = support.normal, support.unlabelled
     if unlabelled.shape[1]:
         unlabelled = np.minimum(unlabelled, _quantiles(unlabelled, (USUAL_SHARE,)))
     n, weight = normal.shape[1], UNLABELLED_WEIGHT * unlabelled.shape[1]

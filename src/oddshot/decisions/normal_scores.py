@@ -7,9 +7,11 @@ it, so that the curve is theirs where they are many. All thresholds and rates ar
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from scipy.special import ndtr, ndtri
+
+from oddshot.score.arrays import Array, clip, namespace
+from oddshot.score.auc import sigmoid
 
 N_SHAPE = 4  # numbers that determine an expected distribution
 KNOTS = np.linspace(-4.0, 6.0, 101)  # normal quantiles at which it is computed
@@ -22,16 +24,17 @@ MIN_STEP = 1e-9  # between scores, so that the curve rises
 FloatArray = NDArray[np.float64]
 
 
-def expected_quantiles(shape: Tensor, z: Tensor) -> Tensor:
+def expected_quantiles(shape: Array, z: Array) -> Array:
     """Scores at normal quantiles z: [T, N_SHAPE], [K] -> [T, K], rising in z.
 
     shape: median, logarithm of the spread, and skewness and weight of the tails of Tukey's g-and-h distribution.
     """
-    median, spread, skewness, tail = shape.unsqueeze(-1).unbind(-2)
-    g, h = MAX_SKEWNESS * torch.tanh(skewness), MAX_TAIL * torch.sigmoid(tail)
-    g = torch.where(g.abs() < MIN_SKEWNESS, MIN_SKEWNESS, g)
-    spread = spread.clamp(-MAX_LOG_SPREAD, MAX_LOG_SPREAD).exp()
-    return median + spread * torch.expm1(g * z) / g * torch.exp(h * z.square() / 2)
+    xp = namespace(shape)
+    median, spread, skewness, tail = (shape[:, k, None] for k in range(N_SHAPE))
+    g, h = MAX_SKEWNESS * xp.tanh(skewness), MAX_TAIL * sigmoid(tail)
+    g = xp.where(xp.abs(g) < MIN_SKEWNESS, xp.full_like(g, MIN_SKEWNESS), g)
+    spread = xp.exp(clip(spread, -MAX_LOG_SPREAD, MAX_LOG_SPREAD))
+    return median + spread * xp.expm1(g * z) / g * xp.exp(h * z * z / 2)
 
 
 @dataclass(frozen=True)
@@ -82,11 +85,11 @@ class NormalScores:
 
 def normal_quantile(share_above: FloatArray) -> FloatArray:
     """The normal quantile that this share lies above: [n] -> [n]."""
-    found: FloatArray = -torch.special.ndtri(torch.from_numpy(share_above)).numpy()
+    found: FloatArray = -ndtri(share_above)
     return found
 
 
 def normal_share_above(quantile: FloatArray) -> FloatArray:
     """The share of a normal distribution above a quantile: [n] -> [n]."""
-    found: FloatArray = torch.special.ndtr(-torch.from_numpy(quantile)).numpy()
+    found: FloatArray = ndtr(-quantile)
     return found

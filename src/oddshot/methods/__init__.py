@@ -1,5 +1,5 @@
 """The methods: one contract, one registry, one file an idea."""
 
-from oddshot.methods.registry import METHODS, find_method, register_method
+from oddshot.methods.registry import find_method, method_names, register_method
 
-__all__ = ["METHODS", "find_method", "register_method"]
+__all__ = ["find_method", "method_names", "register_method"]

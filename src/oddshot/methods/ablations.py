@@ -2,15 +2,18 @@
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
-import torch
-from torch import Tensor, nn
+from array_api_compat import device
 
-from oddshot.methods.contract import LabelledRows, Method, Score
-from oddshot.methods.eigen import Eigen, EigenConfig, Represented, RepresentedConfig
+from oddshot.methods.contract import Method, Score, Weight, mean_of_rows
+from oddshot.methods.eigen import Eigen, EigenConfig, ProjectedDistance, Represented, RepresentedConfig
 from oddshot.methods.hyperparameters import require_at_least, require_positive
-from oddshot.methods.scores import Distance
-from oddshot.model.projection import fit_normal_projection, fit_projection, solve_S_N, to_unit_length
+from oddshot.methods.scores import NO_LAYERS, Distance, fold_last_layer
+from oddshot.score.arrays import Array, float64, namespace, over_tasks
+from oddshot.score.networks import mlp
+from oddshot.score.projection import fit_normal_projection, fit_projection, solve_S_N, to_unit_length
+from oddshot.score.rows import LabelledRows
 
 
 @dataclass(frozen=True)
@@ -30,50 +33,51 @@ class WoNN(Method):
     name = "wonn"
     config_type = WoNNConfig
 
-    def __init__(self, n_attributes: int, config: WoNNConfig, replicas: int = 1) -> None:
-        super().__init__(n_attributes, config, replicas)
-        self.log_eta = nn.Parameter(torch.full((replicas,), math.log(config.eta)))
-        self.center: Tensor
-        self.register_buffer("center", torch.zeros(replicas, n_attributes))
+    @classmethod
+    def weights_of(cls, n_attributes: int, config: Any) -> dict[str, Weight]:
+        """η and c."""
+        center = Weight((n_attributes,), 0.0, is_learned=False)
+        return {"log_eta": Weight((), math.log(config.eta)), "center": center}
 
-    @torch.no_grad()
-    def fix_center(self, support: LabelledRows, normal: Tensor) -> None:
+    def center_of(self, support: LabelledRows, normal: Array) -> Array | None:
         """The mean of the normal rows."""
-        self.center.copy_(normal.mean((1, 2)))
+        return mean_of_rows(normal)
 
-    def adapt(self, support: LabelledRows, unlabelled: Tensor | None = None) -> Score:
+    def adapt(self, support: LabelledRows, unlabelled: Array | None = None) -> Score:
         """Eq. 3 on the attributes themselves; without anomalies, the largest quotient that Eq. 3 can give each row."""
-        center = self.center[:, None, None]
-        eta = (self.config.eta_floor + self.log_eta.exp()).unsqueeze(-1)
-        if support.anomaly.shape[2] == 0:
-            W = self._whiten(support.normal - center, eta)
-            offset = (center.double() @ W).squeeze(2)
-            return WhitenedDistance(None, None, W.to(support.normal.dtype), offset, self.center)
-        w = fit_projection(support.normal - center, support.anomaly - center, eta)
-        W = to_unit_length(w).unsqueeze(-1)
-        return Distance(None, None, W.to(support.normal.dtype), (center.double() @ W).squeeze(2))
+        xp, normal = namespace(support.normal), support.normal
+        center = over_tasks(self.weights["center"][..., None, :], normal, 2)
+        eta = self.config.eta_floor + xp.exp(float64(self.weights["log_eta"]))
+        eta = eta[..., None] if normal.ndim > eta.ndim + 2 else eta
+        if support.n_anomaly == 0:
+            W = self._whiten(normal - center, eta)
+            return WhitenedDistance(NO_LAYERS, None, xp.astype(W, normal.dtype), float64(center) @ W, None, center)
+        w = fit_projection(normal - center, support.anomaly - center, eta)
+        W = to_unit_length(w)[..., None]
+        return Distance(NO_LAYERS, None, xp.astype(W, normal.dtype), float64(center) @ W)
 
     @staticmethod
-    def _whiten(z_normal: Tensor, eta: Tensor) -> Tensor:
-        """W with W Wᵀ = S_N⁻¹, so that ‖Wᵀ z‖² = max_w (wᵀz)² / wᵀ S_N w. z_normal: [R, T, N, M] -> [R, T, M, M]."""
+    def _whiten(z_normal: Array, eta: Array) -> Array:
+        """W with W Wᵀ = S_N⁻¹, so that ‖Wᵀ z‖² = max_w (wᵀz)² / wᵀ S_N w. z_normal: [..., n, M] -> [..., M, M]."""
         # NOTE[PAPER] not in the paper: each row is scored as if it were the labelled anomaly.
-        z = z_normal.double()
-        identity = torch.eye(z.shape[-1], dtype=z.dtype, device=z.device).expand(*z.shape[:2], -1, -1)
-        W: Tensor = torch.linalg.cholesky(solve_S_N(z, eta.double(), identity))
-        return W
+        xp, z = namespace(z_normal), float64(z_normal)
+        identity = xp.eye(z.shape[-1], dtype=z.dtype, device=device(z))
+        identity = xp.broadcast_to(identity, (*z.shape[:-2], *identity.shape))
+        return xp.linalg.cholesky(solve_S_N(z, float64(eta), identity))
 
 
 @dataclass(frozen=True)
 class WhitenedDistance(Distance):
-    """The whitened distance from the centre, [R, M], of a support without anomalies."""
+    """The whitened distance from the centre, [..., 1, M], of a support without anomalies."""
 
-    center: Tensor
+    center: Array = None
 
-    def span(self, support: LabelledRows) -> tuple[Tensor, Tensor]:
+    def score_range(self, support: LabelledRows) -> tuple[Array, Array]:
         """0, and the score of a row four units away from the centre in every attribute."""
-        far = self.center[:, None, None].expand(-1, support.normal.shape[1], 1, -1) + 4.0
-        high = self(far).squeeze(2)
-        return torch.zeros_like(high), high
+        xp = namespace(self.center)
+        far = xp.broadcast_to(self.center + 4.0, (*support.normal.shape[:-2], 1, self.center.shape[-1]))
+        high = self(far)[..., 0]
+        return xp.zeros_like(high), high
 
 
 class WoProj(Represented):
@@ -82,10 +86,10 @@ class WoProj(Represented):
     name = "woproj"
     config_type = RepresentedConfig
 
-    def adapt(self, support: LabelledRows, unlabelled: Tensor | None = None) -> Distance:
+    def adapt(self, support: LabelledRows, unlabelled: Array | None = None) -> Distance:
         """Only r adapts; the support may hold any number of anomalies."""
-        P = self.phi.last_weight.unsqueeze(1)
-        return Distance(self.phi, self.represent(support), P, self.center.unsqueeze(1).double())
+        phi, center = self.layers("phi"), float64(self.weights["center"])[..., None, :]
+        return Distance(phi, self.represent(support), phi.weights[-1], center, self.drop)
 
 
 @dataclass(frozen=True)
@@ -108,32 +112,35 @@ class WoAnomaly(Eigen):
 
     name = "woanomaly"
     config_type = WoAnomalyConfig
-    config: WoAnomalyConfig
 
-    @torch.no_grad()
-    def fix_center(self, support: LabelledRows, normal: Tensor) -> None:
+    @classmethod
+    def center_size(cls, config: Any) -> int:
+        """K."""
+        size: int = config.n_projected
+        return size
+
+    def center_of(self, support: LabelledRows, normal: Array) -> Array | None:
         """1 in each of the K coordinates."""
         # NOTE[PAPER] how a centre in the projected space is found is not stated. W follows any: only ‖c‖² = K matters.
-        self.center.fill_(1.0)
+        return namespace(normal).ones_like(self.weights["center"])
 
-    def adapt(self, support: LabelledRows, unlabelled: Tensor | None = None) -> Distance:
+    def adapt(self, support: LabelledRows, unlabelled: Array | None = None) -> Distance:
         """Least squares on the normal support rows; anomalous ones are ignored."""
-        support = LabelledRows(support.normal, support.anomaly[:, :, :0])
-        r = self.represent(support)
-        v = fit_normal_projection(self.phi(support.normal, r), self.eta())
+        xp, phi = namespace(support.normal), self.layers("phi")
+        r = self.represent(LabelledRows(support.normal, support.anomaly[..., :0, :]))
+        v = fit_normal_projection(mlp(support.normal, phi, r, self.drop), self.eta(r))
         # W = v cᵀ for any K, so one dimension tells all: ‖Wᵀφ − c‖² = (‖c‖ vᵀφ − ‖c‖)².
-        length = self.center.double().norm(dim=-1)[:, None, None]
-        return DistanceFromNormal(self.phi, r, self._fold(length * v), length.expand(-1, v.shape[1], -1))
-
-    def _center_size(self) -> int:
-        return self.config.n_projected
+        center = float64(self.weights["center"])
+        length = over_tasks(xp.sqrt(xp.sum(center * center, axis=-1, keepdims=True)), v, 1)  # [..., 1]
+        offset = xp.broadcast_to(length[..., None], (*v.shape[:-1], 1, 1))
+        return DistanceFromNormal(phi, r, fold_last_layer(phi, length * v), offset, self.drop, self)
 
 
 @dataclass(frozen=True)
-class DistanceFromNormal(Distance):
-    """The distance from a centre to which least squares bring the normal rows; the offset is ‖c‖, [R, T, 1]."""
+class DistanceFromNormal(ProjectedDistance):
+    """The distance from a centre to which least squares bring the normal rows; the offset is ‖c‖, [..., 1, 1]."""
 
-    def span(self, support: LabelledRows) -> tuple[Tensor, Tensor]:
+    def score_range(self, support: LabelledRows) -> tuple[Array, Array]:
         """0, and the score of a row that is embedded at 0, far from all normal rows: ‖c‖²."""
-        high = self.offset.square().sum(-1)
-        return torch.zeros_like(high), high
+        high = self.offset[..., 0, 0] ** 2
+        return namespace(high).zeros_like(high), high

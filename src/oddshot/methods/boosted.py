@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from oddshot.errors import missing_package
 from oddshot.methods.classical import FloatArray, PerTask, RowScorer, labelled
-from oddshot.methods.contract import LabelledRows, Score
+from oddshot.methods.contract import Score
 from oddshot.methods.hyperparameters import require_at_least
+from oddshot.score.arrays import Array
+from oddshot.score.rows import LabelledRows
 
 
 @dataclass(frozen=True)
@@ -32,10 +32,10 @@ class Boosted(PerTask):
     min_anomaly = 1
     uses_unlabelled = True
 
-    def adapt(self, support: LabelledRows, unlabelled: Tensor | None = None) -> Score:
+    def adapt(self, support: LabelledRows, unlabelled: Array | None = None) -> Score:
         """Fit every task. Unlabelled rows are taken as normal: most of them are."""
         if unlabelled is not None:
-            support = LabelledRows(torch.cat([support.normal, unlabelled], dim=2), support.anomaly)
+            support = LabelledRows(np.concatenate([support.normal, unlabelled], axis=-2), support.anomaly)
         return super().adapt(support)
 
 

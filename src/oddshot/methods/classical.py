@@ -1,5 +1,6 @@
 """`osvm`, `if`, `lof`, `lr`, `knn`, `rf`: scikit-learn's detectors and classifiers, fitted on one support at a time."""
 
+import math
 import zlib
 from abc import abstractmethod
 from collections.abc import Callable
@@ -7,13 +8,13 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
-from oddshot.methods.contract import LabelledRows, Method, Score
+from oddshot.methods.contract import Method, Score
 from oddshot.methods.hyperparameters import require_at_least, require_one_of
 from oddshot.methods.random_forest import fit_random_forest
+from oddshot.score.arrays import Array
+from oddshot.score.rows import LabelledRows
 
 FloatArray = NDArray[np.float64]
 RowScorer = Callable[[FloatArray], FloatArray]  # rows [N, M] -> scores [N]
@@ -42,10 +43,10 @@ class PerTask(Method):
     def fit_task(self, normal: FloatArray, anomaly: FloatArray, seed: int) -> RowScorer:
         """The scores of one task, higher = more anomalous. normal: [N_N, M], anomaly: [N_A, M]."""
 
-    def adapt(self, support: LabelledRows, unlabelled: Tensor | None = None) -> Score:
+    def adapt(self, support: LabelledRows, unlabelled: Array | None = None) -> Score:
         """Fit every task."""
         self.check_support(support, normal=self.min_normal, anomaly=self.min_anomaly)
-        tasks = zip(*(_arrays(part) for part in support), strict=True)
+        tasks = zip(*(_of_tasks(part) for part in support), strict=True)
         return PerTaskScore([self._fit(*rows) for rows in tasks])
 
     def _fit(self, normal: FloatArray, anomaly: FloatArray) -> RowScorer:
@@ -56,16 +57,16 @@ class PerTask(Method):
 
 @dataclass(frozen=True)
 class PerTaskScore(Score):
-    """Scores of fitted tasks, all those of the first replica first."""
+    """Scores of fitted tasks, in the order of their leading dimensions."""
 
     fitted: list[RowScorer]
 
-    def __call__(self, x: Tensor) -> Tensor:
-        """x: [R, T, N, M] -> [R, T, N] in float64."""
-        if x.numel() == 0:
-            return x.new_empty(x.shape[:3], dtype=torch.float64)
-        scores = np.stack([score(rows) for score, rows in zip(self.fitted, _arrays(x), strict=True)])
-        return torch.from_numpy(scores.astype(np.float64)).to(x.device).reshape(x.shape[:3])
+    def __call__(self, x: Array) -> Array:
+        """x: [..., n, M] -> [..., n] in float64."""
+        if x.size == 0:
+            return np.empty(x.shape[:-1])
+        scores = np.stack([score(rows) for score, rows in zip(self.fitted, _of_tasks(x), strict=True)])
+        return scores.astype(np.float64).reshape(x.shape[:-1])
 
 
 class OSVM(PerTask):
@@ -157,9 +158,9 @@ def labelled(normal: FloatArray, anomaly: FloatArray) -> tuple[FloatArray, NDArr
     return np.concatenate([normal, anomaly]), np.repeat([0, 1], [len(normal), len(anomaly)])
 
 
-def _arrays(rows: Tensor) -> FloatArray:
-    """[R, T, N, M] -> [R T, N, M]."""
-    return rows.detach().flatten(0, 1).double().cpu().numpy()
+def _of_tasks(rows: Array) -> FloatArray:
+    """[..., n, M] -> [tasks, n, M]."""
+    return np.asarray(rows, np.float64).reshape(math.prod(rows.shape[:-2]), *rows.shape[-2:])
 
 
 def _sorted(rows: FloatArray) -> FloatArray:

@@ -2,15 +2,17 @@
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
-import torch
-from torch import Tensor, nn
+from array_api_compat import device
 
-from oddshot.methods.contract import LabelledRows, Method, Score
+from oddshot.methods.contract import Method, Score, Weight, mean_of_rows, network_weights
 from oddshot.methods.hyperparameters import require_at_least, require_dropout, require_positive
-from oddshot.methods.scores import Distance
-from oddshot.model.networks import Network
-from oddshot.model.projection import fit_projection, to_unit_length
+from oddshot.methods.scores import Distance, fold_last_layer
+from oddshot.score.arrays import Array, float64, namespace, over_tasks
+from oddshot.score.networks import mlp
+from oddshot.score.projection import fit_projection, to_unit_length
+from oddshot.score.rows import LabelledRows
 
 
 @dataclass(frozen=True)
@@ -31,43 +33,49 @@ class RepresentedConfig:
 class Represented(Method):
     """What the proposed method and its ablations share: f, g (Eq. 1), bias-free φ and the centre c."""
 
-    def __init__(self, n_attributes: int, config: RepresentedConfig, replicas: int = 1) -> None:
-        super().__init__(n_attributes, config, replicas)
-        units = config.units
-        self.f = self._network(n_attributes + 1, config.layers_f)
-        self.g = self._network(units, config.layers_g)
-        # φ has no biases, or it could map every row to the centre (hypersphere collapse).
-        self.phi = self._network(n_attributes + units, config.layers_phi, bias=False)
-        self.center: Tensor
-        self.register_buffer("center", torch.zeros(replicas, self._center_size()))
+    @classmethod
+    def weights_of(cls, n_attributes: int, config: Any) -> dict[str, Weight]:
+        """f, g, φ and c."""
+        # NOTE[PAPER] whether "four-layered" counts the input is not stated; so it validates better.
+        n_in, units = cls.n_inputs(n_attributes, config), config.units
+        return {
+            "center": Weight((cls.center_size(config),), 0.0, is_learned=False),
+            **network_weights("f", [n_in + 1] + [units] * (config.layers_f - 1)),
+            **network_weights("g", [units] + [units] * (config.layers_g - 1)),
+            # φ has no biases, or it could map every row to the centre (hypersphere collapse).
+            **network_weights("phi", [n_in + units] + [units] * (config.layers_phi - 1), bias=False),
+        }
 
-    def represent(self, support: LabelledRows) -> Tensor:
-        """Task representation r (Eq. 1): [R, T, units]."""
-        labelled = [nn.functional.pad(rows, (0, 1), value=float(y)) for y, rows in enumerate(support)]
-        mean = self.f(torch.cat(labelled, dim=2)).mean(2, keepdim=True)
-        r: Tensor = self.g(mean).squeeze(2)
-        return r
+    @classmethod
+    def n_inputs(cls, n_attributes: int, config: Any) -> int:
+        """Numbers of a row that f and φ see."""
+        return n_attributes
 
-    def embed(self, x: Tensor, r: Tensor) -> Tensor:
-        """z = φ([x, r]) − c, the embedding relative to the centre. x: [R, T, N, M] -> [R, T, N, units]."""
-        z: Tensor = self.phi(x, r) - self.center[:, None, None]
-        return z
-
-    @torch.no_grad()
-    def fix_center(self, support: LabelledRows, normal: Tensor) -> None:
-        """The mean embedding of training normals at the initial weights (Alg. 1, line 2)."""
-        # NOTE[PAPER] which support sets give r here is not stated: one episode's, of every training task.
-        embedded = self.phi(normal, self.represent(support)).mean((1, 2))
-        self.center.copy_(embedded[:, : self.center.shape[1]])
-
-    def _center_size(self) -> int:
-        size: int = self.config.units
+    @classmethod
+    def center_size(cls, config: Any) -> int:
+        """Of the space that the centre is in."""
+        size: int = config.units
         return size
 
-    def _network(self, n_in: int, layers: int, bias: bool = True) -> Network:
-        # NOTE[PAPER] whether "four-layered" counts the input is not stated; so it validates better.
-        units, dropout = self.config.units, self.config.dropout
-        return Network([n_in] + [units] * (layers - 1), replicas=self.replicas, bias=bias, dropout=dropout)
+    def represent(self, support: LabelledRows) -> Array:
+        """Task representation r (Eq. 1): [..., units]."""
+        xp = namespace(support.normal)
+        labelled = []
+        for label, rows in enumerate(support):
+            y = xp.full((*rows.shape[:-1], 1), float(label), dtype=rows.dtype, device=device(rows))
+            labelled.append(xp.concat([rows, y], axis=-1))
+        mean = xp.mean(mlp(xp.concat(labelled, axis=-2), self.layers("f"), drop=self.drop), axis=-2, keepdims=True)
+        return mlp(mean, self.layers("g"), drop=self.drop)[..., 0, :]
+
+    def embed(self, x: Array, r: Array) -> Array:
+        """z = φ([x, r]) − c, the embedding relative to the centre. x: [..., n, M] -> [..., n, units]."""
+        z = mlp(x, self.layers("phi"), r, self.drop)
+        return z - over_tasks(self.weights["center"], z, 1)
+
+    def center_of(self, support: LabelledRows, normal: Array) -> Array | None:
+        """The mean embedding of training normals at the initial weights (Alg. 1, line 2)."""
+        # NOTE[PAPER] which support sets give r here is not stated: one episode's, of every training task.
+        return mean_of_rows(mlp(normal, self.layers("phi"), self.represent(support)))
 
 
 @dataclass(frozen=True)
@@ -82,44 +90,57 @@ class EigenConfig(RepresentedConfig):
         require_positive(self, "eta", "eta_floor")
 
 
+@dataclass(frozen=True)
+class ProjectedDistance(Distance):
+    """The score of the proposed method, which knows the space that it projects. method: the one that adapted."""
+
+    method: "Eigen | None" = None
+
+    def embed(self, x: Array) -> Array | None:
+        """Rows in the embedded space, relative to the centre (Fig. 2b): [..., n, J]."""
+        assert self.method is not None
+        assert self.r is not None
+        return self.method.embed(x, self.r)
+
+
 class Eigen(Represented):
     """f, g (Eq. 1), bias-free φ, the centre c and η, shared by all tasks; w is solved for each task (Eq. 3)."""
 
     name = "eigen"
     config_type = EigenConfig
 
-    def __init__(self, n_attributes: int, config: EigenConfig, replicas: int = 1) -> None:
-        super().__init__(n_attributes, config, replicas)
+    @classmethod
+    def weights_of(cls, n_attributes: int, config: Any) -> dict[str, Weight]:
+        """Those of the networks, and η."""
         # NOTE[PAPER] how η > 0 is kept is not stated: η = floor + exp(log η).
-        self.log_eta = nn.Parameter(torch.full((replicas,), math.log(config.eta)))
+        return {"log_eta": Weight((), math.log(config.eta)), **super().weights_of(n_attributes, config)}
 
-    def adapt(self, support: LabelledRows, unlabelled: Tensor | None = None) -> Score:
-        """Solve Eq. 3 for each task; N_A may be any number from 1 up."""
+    def adapt(self, support: LabelledRows, unlabelled: Array | None = None) -> Score:
+        """Solve Eq. 3 for each task; the number of anomalies may be any from 1 up."""
         self.check_support(support, anomaly=1)
         return self.solve(support)
 
-    def solve(self, support: LabelledRows, imagined: Tensor | None = None) -> Distance:
-        """Eq. 3 for each task. imagined: [R, J], an embedding to take for the anomaly where a support has none."""
+    def solve(self, support: LabelledRows, default_anomaly: Array | None = None) -> Distance:
+        """Eq. 3 for each task.
+
+        default_anomaly: [..., J], an embedding to take for the anomaly where a support has none.
+        """
         r = self.represent(support)
-        z = self.embed(support.joined(), r)
-        n_normal = support.normal.shape[2]
-        z_anomaly = z[:, :, n_normal:]
-        if imagined is not None and z_anomaly.shape[2] == 0:
-            z_anomaly = imagined[:, None, None].expand(-1, z.shape[1], -1, -1)
-        w = to_unit_length(fit_projection(z[:, :, :n_normal], z_anomaly, self.eta()))
-        offset = (w * self.center[:, None]).sum(-1, keepdim=True)
-        return Distance(self.phi, r, self._fold(w), offset)
+        z, n_normal = self.embed(support.joined(), r), support.n_normal
+        z_anomaly = z[..., n_normal:, :]
+        if default_anomaly is not None and support.n_anomaly == 0:
+            one = over_tasks(default_anomaly[..., None, :], z, 2)
+            z_anomaly = namespace(z).broadcast_to(one, (*z.shape[:-2], 1, z.shape[-1]))
+        w = to_unit_length(fit_projection(z[..., :n_normal, :], z_anomaly, self.eta(r)))
+        return self.projected(r, w)
 
-    def embed_rows(self, score: Score, x: Tensor) -> Tensor:
-        """Rows in the embedded space of an adapted task, relative to the centre (Fig. 2b): [R, T, N, units]."""
-        return self.embed(x, score.representation)
+    def projected(self, r: Array, w: Array) -> Distance:
+        """The squared distance from the centre along w: [..., J]."""
+        phi, center = self.layers("phi"), over_tasks(self.weights["center"], w, 1)
+        offset = namespace(w).sum(w * center, axis=-1)[..., None, None]
+        return ProjectedDistance(phi, r, fold_last_layer(phi, w), offset, self.drop, self)
 
-    def eta(self) -> Tensor:
-        """η: [R, 1], above its floor."""
-        eta: Tensor = self.config.eta_floor + self.log_eta.exp()
-        return eta.unsqueeze(-1)
-
-    def _fold(self, w: Tensor) -> Tensor:
-        """φ's last layer and the projection in one: [R, units, J] and [R, T, J] -> [R, T, units, 1]."""
-        last = self.phi.last_weight
-        return (w.to(last.dtype) @ last.mT).unsqueeze(-1)
+    def eta(self, r: Array) -> Array:
+        """η, above its floor, for tasks with these representations: [...]."""
+        eta = self.config.eta_floor + namespace(r).exp(float64(self.weights["log_eta"]))
+        return eta[..., None] if r.ndim > eta.ndim + 1 else eta

@@ -2,16 +2,17 @@
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
-import torch
-from torch import Tensor, nn
+from array_api_compat import device
 
-from oddshot.methods.contract import LabelledRows, Method, Score
+from oddshot.methods.contract import Method, Score, Weight, mean_of_rows, network_weights
 from oddshot.methods.hyperparameters import require_at_least, require_dropout, require_one_of, require_positive
-from oddshot.methods.scores import Distance, Linear
-from oddshot.model.networks import Network
-from oddshot.model.ridge import solve_ridge
+from oddshot.methods.scores import Distance, Linear, shared_distance
+from oddshot.score.arrays import Array, float64, namespace
+from oddshot.score.networks import mlp
+from oddshot.score.projection import solve_ridge
+from oddshot.score.rows import LabelledRows
 
 MIN_DISTANCE = 1e-6  # Deep SAD's guard against the inverse of 0, its authors' value
 
@@ -33,36 +34,36 @@ class Embedding(Method):
     """A network φ that embeds rows of every task alike."""
 
     config_type: ClassVar[type] = EmbeddingConfig
-    bias: ClassVar[bool] = True
+    has_biases: ClassVar[bool] = True
 
-    def __init__(self, n_attributes: int, config: EmbeddingConfig, replicas: int = 1) -> None:
-        super().__init__(n_attributes, config, replicas)
-        sizes = [n_attributes] + [config.units] * (config.layers - 1)
-        self.phi = Network(sizes, replicas=replicas, bias=self.bias, dropout=config.dropout)
+    @classmethod
+    def weights_of(cls, n_attributes: int, config: Any) -> dict[str, Weight]:
+        """Those of φ."""
+        return network_weights("phi", [n_attributes] + [config.units] * (config.layers - 1), cls.has_biases)
 
 
 class Centered(Embedding):
     """Scores a row by its distance from the centre c: a(x) = ‖φ(x) − c‖². The support is ignored."""
 
-    bias = False  # or φ could map every row to the centre (hypersphere collapse)
+    has_biases = False  # or φ could map every row to the centre (hypersphere collapse)
 
-    def __init__(self, n_attributes: int, config: EmbeddingConfig, replicas: int = 1) -> None:
-        super().__init__(n_attributes, config, replicas)
-        self.center: Tensor
-        self.register_buffer("center", torch.zeros(replicas, config.units))
+    @classmethod
+    def weights_of(cls, n_attributes: int, config: Any) -> dict[str, Weight]:
+        """φ and c."""
+        center = Weight((config.units,), 0.0, is_learned=False)
+        return {"center": center, **super().weights_of(n_attributes, config)}
 
-    @torch.no_grad()
-    def fix_center(self, support: LabelledRows, normal: Tensor) -> None:
+    def center_of(self, support: LabelledRows, normal: Array) -> Array | None:
         """The mean embedding of training normals at the initial weights."""
-        self.center.copy_(self.phi(normal).mean((1, 2)))
+        return mean_of_rows(mlp(normal, self.layers("phi")))
 
-    def adapt(self, support: LabelledRows, unlabelled: Tensor | None = None) -> Score:
+    def adapt(self, support: LabelledRows, unlabelled: Array | None = None) -> Score:
         """The same score for every task."""
         return self.shared_score()
 
     def shared_score(self) -> Distance:
         """‖φ(x) − c‖² with the weights that all tasks share."""
-        return Distance(self.phi, None, self.phi.last_weight.unsqueeze(1), self.center.unsqueeze(1).double())
+        return shared_distance(self.layers("phi"), self.weights["center"], self.drop)
 
 
 @dataclass(frozen=True)
@@ -82,12 +83,12 @@ class SVDD(Centered):
     name = "svdd"
     config_type = SVDDConfig
 
-    def loss(self, support: LabelledRows, query: LabelledRows, unlabelled: Tensor | None = None) -> Tensor:
-        """[R], the mean squared distance of normal rows from the centre."""
-        normal = support.normal
+    def loss(self, support: LabelledRows, query: LabelledRows, unlabelled: Array | None = None) -> Array:
+        """[...], the mean squared distance of normal rows from the centre."""
+        xp, normal = namespace(support.normal), support.normal
         if self.config.rows == "episode":
-            normal = torch.cat([normal, query.normal], dim=2)
-        return self.shared_score()(normal).mean((1, 2))
+            normal = xp.concat([normal, query.normal], axis=-2)
+        return xp.mean(self.shared_score()(normal), axis=-1)
 
 
 class SSVDD(Centered):
@@ -113,12 +114,11 @@ class DeepSAD(Centered):
     name = "deepsad"
     config_type = DeepSADConfig
 
-    def loss(self, support: LabelledRows, query: LabelledRows, unlabelled: Tensor | None = None) -> Tensor:
-        """[R], mean over all rows of the episode: d of a normal row, η / d of an anomaly, with d = ‖φ(x) − c‖²."""
-        score = self.shared_score()
-        normal, anomaly = (score(torch.cat(rows, dim=2)) for rows in zip(support, query, strict=True))
-        terms = torch.cat([normal, self.config.eta / (anomaly + MIN_DISTANCE)], dim=2)
-        return terms.mean((1, 2))
+    def loss(self, support: LabelledRows, query: LabelledRows, unlabelled: Array | None = None) -> Array:
+        """[...], mean over all rows of the episode: d of a normal row, η / d of an anomaly, with d = ‖φ(x) − c‖²."""
+        xp, score = namespace(support.normal), self.shared_score()
+        normal, anomaly = (score(xp.concat(list(rows), axis=-2)) for rows in zip(support, query, strict=True))
+        return xp.mean(xp.concat([normal, self.config.eta / (anomaly + MIN_DISTANCE)], axis=-1), axis=-1)
 
 
 class Proto(Embedding):
@@ -126,16 +126,16 @@ class Proto(Embedding):
 
     name = "proto"
 
-    def adapt(self, support: LabelledRows, unlabelled: Tensor | None = None) -> Linear:
+    def adapt(self, support: LabelledRows, unlabelled: Array | None = None) -> Linear:
         """m_N, m_A: the mean embeddings of the normal and of the anomalous support rows."""
         self.check_support(support, anomaly=1)
-        z = self.phi(support.joined()).double()
-        n_normal = support.normal.shape[2]
-        m_N, m_A = z[:, :, :n_normal].mean(2), z[:, :, n_normal:].mean(2)
+        xp, phi = namespace(support.normal), self.layers("phi")
+        z = float64(mlp(support.joined(), phi, drop=self.drop))
+        m_N, m_A = (xp.mean(rows, axis=-2) for rows in (z[..., : support.n_normal, :], z[..., support.n_normal :, :]))
         # NOTE[PAPER] whether the AUC is of the probability or of its logit is not stated: of the logit.
         # The squares of z cancel: the score is 2 (m_A − m_N)ᵀ z + ‖m_N‖² − ‖m_A‖².
-        offset = (m_N - m_A) * (m_N + m_A)
-        return Linear.of(self.phi, 2 * (m_A - m_N), offset.sum(-1, keepdim=True))
+        offset = xp.sum((m_N - m_A) * (m_N + m_A), axis=-1, keepdims=True)
+        return Linear.of(phi, 2 * (m_A - m_N), offset, self.drop)
 
 
 @dataclass(frozen=True)
@@ -158,19 +158,23 @@ class R2D2(Embedding):
     name = "r2d2"
     config_type = R2D2Config
 
-    def __init__(self, n_attributes: int, config: R2D2Config, replicas: int = 1) -> None:
-        super().__init__(n_attributes, config, replicas)
-        self.log_ridge = nn.Parameter(torch.full((replicas,), math.log(config.ridge)))
+    @classmethod
+    def weights_of(cls, n_attributes: int, config: Any) -> dict[str, Weight]:
+        """φ, λ and the scale."""
         # NOTE[PAPER] its authors learn a bias of the output too; it cancels in the AUC and has no gradient.
-        self.log_scale = nn.Parameter(torch.full((replicas,), math.log(config.scale)))
+        numbers = {"log_ridge": Weight((), math.log(config.ridge)), "log_scale": Weight((), math.log(config.scale))}
+        return {**numbers, **super().weights_of(n_attributes, config)}
 
-    def adapt(self, support: LabelledRows, unlabelled: Tensor | None = None) -> Linear:
+    def adapt(self, support: LabelledRows, unlabelled: Array | None = None) -> Linear:
         """Ridge regression of −1 (normal) and 1 (anomaly) on the embedding."""
         self.check_support(support, anomaly=1)
         # NOTE[PAPER] no constant joins the embedding: it validates worse, and the network has biases of its own.
-        z = self.phi(support.joined()).double()
-        target = z.new_ones(z.shape[2])
-        target[: support.normal.shape[2]] = -1.0
-        ridge = self.config.ridge_floor + self.log_ridge.double().exp()
-        w = solve_ridge(z, target, ridge[:, None]) * self.log_scale.double().exp()[:, None, None]
-        return Linear.of(self.phi, w, torch.zeros_like(w[..., :1]))
+        xp, phi = namespace(support.normal), self.layers("phi")
+        z = float64(mlp(support.joined(), phi, drop=self.drop))
+        place = xp.arange(z.shape[-2], device=device(z))
+        target = xp.where(place < support.n_normal, -xp.ones_like(z[..., 0]), xp.ones_like(z[..., 0]))
+        ridge, scale = (xp.exp(float64(self.weights[name])) for name in ("log_ridge", "log_scale"))
+        if z.ndim > ridge.ndim + 2:  # tasks
+            ridge, scale = ridge[..., None], scale[..., None]
+        w = solve_ridge(z, target, self.config.ridge_floor + ridge) * scale[..., None]
+        return Linear.of(phi, w, xp.zeros_like(w[..., :1]), self.drop)

@@ -4,15 +4,13 @@ Each member's scores are divided by a scale, their typical size on held-out task
 every member has the same weight, and scores stay comparable between tasks.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-import torch
-from torch import Tensor, nn
-
 from oddshot.errors import InputError
-from oddshot.methods.compiled import CompiledMean, scaled_mean
-from oddshot.methods.contract import LabelledRows, Method, Score, ScoredContext
+from oddshot.methods.contract import Method, OwnScores, PreparedScore, Score
+from oddshot.score.arrays import Array, namespace
+from oddshot.score.rows import LabelledRows
 
 
 @dataclass(frozen=True)
@@ -22,8 +20,8 @@ class MeanScore(Score):
     members: Sequence[Score]
     scales: Sequence[float]
 
-    def __call__(self, x: Tensor) -> Tensor:
-        """x: [1, T, N, M] -> [1, T, N] in float64."""
+    def __call__(self, x: Array) -> Array:
+        """x: [..., n, M] -> [..., n] in float64."""
         return scaled_mean([score(x) for score in self.members], self.scales)
 
     @property
@@ -35,36 +33,53 @@ class MeanScore(Score):
         """Of every member, which are not divided where they are standardised."""
         return MeanScore([score.rescaled(location, unit) for score in self.members], self.scales)
 
-    def span(self, support: LabelledRows) -> tuple[Tensor, Tensor]:
-        """The mean of the members' spans."""
-        spans = [score.span(support) for score in self.members]
-        low, high = (scaled_mean(ends, self.scales) for ends in zip(*spans, strict=True))
+    def score_range(self, support: LabelledRows) -> tuple[Array, Array]:
+        """The mean of the members' ranges."""
+        ranges = [score.score_range(support) for score in self.members]
+        low, high = (scaled_mean(ends, self.scales) for ends in zip(*ranges, strict=True))
         return low, high
 
-    def scored_context(self) -> ScoredContext:
+    def own(self) -> OwnScores | None:
         """The mean of the members' scores; they are adapted with the same rows."""
-        contexts = [score.scored_context() for score in self.members]
-        return contexts[0]._replace(scores=scaled_mean([context.scores for context in contexts], self.scales))
+        own = [found for found in (score.own() for score in self.members) if found is not None]
+        return own[0]._replace(scores=scaled_mean([one.scores for one in own], self.scales)) if own else None
 
-    def compiled(self) -> CompiledMean:
-        """Every member compiled."""
-        return CompiledMean([score.compiled() for score in self.members], self.scales)
+    def prepare(self) -> "PreparedMean":
+        """Every member."""
+        return PreparedMean(tuple(score.prepare() for score in self.members), tuple(self.scales))
+
+
+@dataclass(frozen=True)
+class PreparedMean(PreparedScore):
+    """The mean of the scores of an ensemble's members, each divided by its scale."""
+
+    members: tuple[PreparedScore, ...]
+    scales: tuple[float, ...]
+
+    def __call__(self, x: Array) -> Array:
+        """x: [n, M] -> [n]."""
+        return scaled_mean([member(x) for member in self.members], self.scales)
 
 
 class Ensemble(Method):
-    """Members of the same kind and settings, one replica each; adapts and scores, but is not trained as a whole."""
+    """Members of the same kind and settings; adapts and scores, but is not trained as a whole."""
 
     def __init__(self, members: Sequence[Method], scales: Sequence[float]) -> None:
         first = members[0]
-        super().__init__(first.n_attributes, first.config)
+        weights = {f"members.{k}.{name}": w for k, one in enumerate(members) for name, w in one.weights.items()}
+        super().__init__(first.n_attributes, first.config, weights)
         self.name, self.config_type = first.name, first.config_type  # type: ignore[misc]
-        self.uses_unlabelled = first.uses_unlabelled
-        self.members: Sequence[Method] = nn.ModuleList(members)  # type: ignore[assignment]
-        self.scales = tuple(scales)
+        self.uses_unlabelled = first.uses_unlabelled  # type: ignore[misc]
+        self.members, self.scales = tuple(members), tuple(scales)
         if len(self.scales) != len(members) or not all(scale > 0 for scale in self.scales):
             raise InputError(f"{len(members)} members need as many scales above 0, got {list(scales)}")
 
-    def adapt(self, support: LabelledRows, unlabelled: Tensor | None = None) -> MeanScore:
+    @property
+    def is_learned(self) -> bool:
+        """If the members are."""
+        return self.members[0].is_learned
+
+    def adapt(self, support: LabelledRows, unlabelled: Array | None = None) -> MeanScore:
         """Every member adapts on its own. Scores that are standardised already are not divided."""
         scores = [member.adapt(support, unlabelled) for member in self.members]
         return MeanScore(
@@ -72,18 +87,17 @@ class Ensemble(Method):
         )
 
 
-def split_replicas(method: Method, build: Callable[[], Method]) -> list[Method]:
-    """Each replica as a method of its own. build: makes a method of the same settings with one replica."""
-    members = []
-    for r in range(method.replicas):
-        member = build().to(method.device)
-        member.load_state_dict({name: value[r : r + 1] for name, value in method.state_dict().items()})
-        members.append(member.eval())
-    return members
+def scaled_mean(values: Sequence[Array], scales: Sequence[float]) -> Array:
+    """Mean of arrays of one shape, each divided by its scale."""
+    xp = namespace(values[0])
+    return xp.mean(xp.stack([value / scale for value, scale in zip(values, scales, strict=True)]), axis=0)
 
 
-@torch.no_grad()
 def typical_scores(members: Sequence[Method], support: LabelledRows, query: LabelledRows) -> list[float]:
     """The median absolute score that each member gives to normal rows."""
-    sizes = (float(member.adapt(support)(query.normal).abs().median()) for member in members)
+    sizes = []
+    for member in members:
+        scores = member.adapt(support)(query.normal)
+        xp = namespace(scores)
+        sizes.append(float(xp.sort(xp.reshape(xp.abs(scores), (-1,)))[(scores.size - 1) // 2]))
     return [size if size > 0 else 1.0 for size in sizes]

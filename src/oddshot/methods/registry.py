@@ -1,42 +1,79 @@
 """All methods by name: those of this package and those that plugins register."""
 
+from collections.abc import Iterator
 from difflib import get_close_matches
+from importlib import import_module
 from typing import Any
 
 from oddshot.errors import InputError
-from oddshot.methods.ablations import WoAnomaly, WoNN, WoProj
-from oddshot.methods.boosted import CatBoost, XGBoost
-from oddshot.methods.classical import IF, KNN, LOF, LR, OSVM, RF
 from oddshot.methods.contract import Method
-from oddshot.methods.eigen import Eigen
-from oddshot.methods.embedding import R2D2, SSVDD, SVDD, DeepSAD, Proto
-from oddshot.methods.gradient import FT, MAML
-from oddshot.methods.relative import Relative
-from oddshot.methods.relative_ablations import RELATIVE_ABLATIONS
-from oddshot.methods.ridge import RidgeNearest
 
-TABLE_1: tuple[type[Method], ...] = (Eigen, SVDD, SSVDD, Proto, R2D2, MAML, FT, OSVM, IF, LOF, LR, KNN, RF)
-ABLATIONS: tuple[type[Method], ...] = (WoNN, WoProj, WoAnomaly)  # Table 2
+# Names and where the classes are, which are imported when they are asked for.
+TABLE_1 = {
+    "eigen": "eigen:Eigen",
+    "svdd": "embedding:SVDD",
+    "ssvdd": "embedding:SSVDD",
+    "proto": "embedding:Proto",
+    "r2d2": "embedding:R2D2",
+    "maml": "gradient:MAML",
+    "ft": "gradient:FT",
+    "osvm": "classical:OSVM",
+    "if": "classical:IF",
+    "lof": "classical:LOF",
+    "lr": "classical:LR",
+    "knn": "classical:KNN",
+    "rf": "classical:RF",
+}
+ABLATIONS = {"wonn": "ablations:WoNN", "woproj": "ablations:WoProj", "woanomaly": "ablations:WoAnomaly"}  # Table 2
 # Not in the paper; `bench --methods all` leaves them out. A new method of this package goes here.
-BEYOND: tuple[type[Method], ...] = (Relative, RidgeNearest, CatBoost, XGBoost, DeepSAD)
+BEYOND = {
+    "relative": "relative:Relative",
+    "ridge+nearest": "ridge:RidgeNearest",
+    "catboost": "boosted:CatBoost",
+    "xgboost": "boosted:XGBoost",
+    "deepsad": "embedding:DeepSAD",
+}
+RELATIVE_ABLATIONS = {
+    "relative-pairs": "relative_ablations:RelativeWithoutPairs",
+    "relative-columns": "relative_ablations:RelativeWithoutColumns",
+    "relative-figures": "relative_ablations:RelativeWithoutFigures",
+    "relative-head": "relative_ablations:RelativeWithoutHead",
+    "relative-marks": "relative_ablations:RelativeWithoutMarks",
+    "relative-blend": "relative_ablations:RelativeWithoutBlend",
+}
+BUILT_IN = TABLE_1 | ABLATIONS | BEYOND | RELATIVE_ABLATIONS
 
-METHODS: dict[str, type[Method]] = {method.name: method for method in TABLE_1 + ABLATIONS + BEYOND + RELATIVE_ABLATIONS}
-BUILT_IN = frozenset(METHODS)
+_REGISTERED: dict[str, type[Method]] = {}
 
 
 def find_method(name: str) -> type[Method]:
     """The method of this name, in any case."""
-    if name.lower() not in METHODS:
+    key = name.lower()
+    if key in BUILT_IN:
+        module, _, class_name = BUILT_IN[key].partition(":")
+        found: type[Method] = vars(import_module(f"oddshot.methods.{module}"))[class_name]
+        return found
+    if key not in _REGISTERED:
         # Table 1 of the paper calls its method Ours.
-        near = ["eigen"] if name.lower() == "ours" else get_close_matches(name.lower(), METHODS, n=1)
+        near = ["eigen"] if key == "ours" else get_close_matches(key, method_names(), n=1)
         hint = f" (did you mean {near[0]!r}?)" if near else ""
-        raise InputError(f"no method {name!r}; there are {', '.join(METHODS)}{hint}")
-    return METHODS[name.lower()]
+        raise InputError(f"no method {name!r}; there are {', '.join(method_names())}{hint}")
+    return _REGISTERED[key]
+
+
+def method_names() -> list[str]:
+    """Of this package, then of plugins in the order in which these were registered."""
+    return [*BUILT_IN, *_REGISTERED]
+
+
+def all_methods() -> Iterator[type[Method]]:
+    """All of them."""
+    return (find_method(name) for name in method_names())
 
 
 def plugin_methods() -> list[str]:
     """Names of the methods that plugins have registered, in that order."""
-    return [name for name in METHODS if name not in BUILT_IN]
+    return list(_REGISTERED)
 
 
 def register_method(method: Any) -> Any:
@@ -50,7 +87,7 @@ def register_method(method: Any) -> Any:
     ----------
     method : type
         A subclass of `oddshot.methods.contract.Method` with a `name` of lower-case letters, digits and underscores,
-        and a `config_type`, a frozen dataclass of hyperparameters. A method with parameters is trained over many
+        and a `config_type`, a frozen dataclass of hyperparameters. A method with weights is trained over many
         tasks; one without only adapts to each.
 
     Returns
@@ -69,6 +106,7 @@ def register_method(method: Any) -> Any:
     >>> from oddshot.bench import register_method
     >>> from oddshot.methods import find_method
     >>> from oddshot.methods.contract import Method, Score
+    >>> from oddshot.score.arrays import float64
     >>> @dataclass(frozen=True)
     ... class CentroidConfig:
     ...     power: float = 2.0
@@ -77,14 +115,14 @@ def register_method(method: Any) -> Any:
     ...         self.center, self.power = center, power
     ...
     ...     def __call__(self, x):
-    ...         return (x - self.center).double().abs().pow(self.power).sum(-1)
+    ...         return float64(abs(x - self.center) ** self.power).sum(-1)
     >>> @register_method
     ... class Centroid(Method):
     ...     name = "centroid"
     ...     config_type = CentroidConfig
     ...
     ...     def adapt(self, support, unlabelled=None):
-    ...         return CentroidScore(support.normal.mean(dim=2, keepdim=True), self.config.power)
+    ...         return CentroidScore(support.normal.mean(-2)[..., None, :], self.config.power)
     >>> find_method("centroid") is Centroid
     True
     """
@@ -97,5 +135,5 @@ def register_method(method: Any) -> Any:
         raise InputError(f"{method.__name__}.name is {name!r}; expected lower-case letters, digits and _")
     if name in BUILT_IN:
         raise InputError(f"the name {name!r} of {method.__name__} is taken by a method of this package")
-    METHODS[name] = method
+    _REGISTERED[name] = method
     return method

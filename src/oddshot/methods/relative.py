@@ -1,38 +1,30 @@
 """`relative`: the proposed method on rows described by their relation to the task's own rows, not by their attributes.
 
-Where all tasks have the same columns, each column has a learned embedding (its `marks`), by which one is told from
-another. Without marks no weight depends on the number of attributes: one model serves tables of any width.
+Where all tasks have the same columns, each column has a learned embedding, by which one is told from another. Without
+embeddings no weight depends on the number of attributes: one model serves tables of any width.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from typing import Any
 
-import torch
-from torch import Tensor, nn
+import numpy as np
 
-from oddshot.methods.blended import BlendedScore
-from oddshot.methods.compiled_relative import CompiledRelative
-from oddshot.methods.contract import LabelledRows, Method, Score, ScoredContext, minus_smooth_auc
-from oddshot.methods.density import with_density
+from oddshot.methods.blended import density_score, forest_score
+from oddshot.methods.contract import OwnScores, PreparedScore, Score, Weight, network_weights, range_of_normal
 from oddshot.methods.eigen import Eigen, EigenConfig
-from oddshot.methods.forest import with_forest
 from oddshot.methods.hyperparameters import require_at_least, require_not_negative
 from oddshot.methods.scores import Distance
-from oddshot.model.background import MAX_ABS_VALUE
-from oddshot.model.curves import N_COLUMN_FEATURES, N_VALUE_FEATURES
-from oddshot.model.description import Describer
-from oddshot.model.networks import Network
-from oddshot.model.relations import (
-    N_PAIR_FEATURES,
-    N_ROW_FEATURES,
-    N_TASK_FEATURES,
-    TaskContext,
-)
+from oddshot.score.arrays import Array, affine_rows, clip, contiguous, float64, matmul, namespace, swap
+from oddshot.score.columns import N_COLUMN_FEATURES, N_VALUE_FEATURES
+from oddshot.score.context import MAX_ABS_VALUE, Context
+from oddshot.score.description import Describer, DescriptionNetworks, describe_task
+from oddshot.score.networks import task_part
+from oddshot.score.relations import N_LABELLED_FEATURES, N_PAIR_FEATURES, N_ROW_FEATURES, N_TASK_FEATURES
+from oddshot.score.rows import LabelledRows, spaced
 
 MAX_LABELLED = 64  # rows of each label that others are related to: the cost grows with every pair of them
 MAX_USED = 2000  # rows of each label that are used at all, by forest and distances
-MAX_TRAINED_COLUMNS = 200  # that the networks over columns see in a training step
 
 
 @dataclass(frozen=True)
@@ -57,63 +49,14 @@ class RelativeConfig(EigenConfig):
         require_not_negative(self, "forest_weight")
 
     @property
-    def n_description(self) -> int:
-        """Numbers that describe a row."""
-        return 3 * self.pair_units + (2 + self.heads) * self.column_units + 2 * N_ROW_FEATURES + N_TASK_FEATURES
+    def parts(self) -> list[int]:
+        """How many numbers describe a row: of its pairs, means and power mean over columns, itself, its task."""
+        columns = [(1 + self.heads) * self.column_units, self.column_units]
+        return [3 * self.pair_units, *columns, 2 * N_ROW_FEATURES, N_TASK_FEATURES]
 
     def with_marks(self) -> "RelativeConfig":
         """The same, with marks: for training that goes on with tasks of the same columns."""
         return replace(self, marks=self.marks or RelativeConfig.marks)
-
-
-@dataclass(frozen=True)
-class RelativeScore(Score):
-    """Rows are described, then scored as in the proposed method. support: all labelled rows, also those that no row is
-    related to because there are too many."""
-
-    describe: Describer
-    distance: Distance
-    support: LabelledRows
-
-    def __call__(self, x: Tensor) -> Tensor:
-        """x: [R, T, N, M] -> [R, T, N] in float64."""
-        return self.distance(self.describe(x))
-
-    def project(self, x: Tensor) -> Tensor:
-        """Rows in the projected space, relative to the centre (Fig. 2c). x: [R, T, N, M] -> [R, T, N, 1]."""
-        return self.distance.project(self.describe(x))
-
-    @property
-    def representation(self) -> Tensor:
-        """r: [R, T, H]."""
-        return self.distance.representation
-
-    def span(self, support: LabelledRows) -> tuple[Tensor, Tensor]:
-        """As for every method, of the rows that others are related to; without anomalies by leave-one-out."""
-        if support.anomaly.shape[2] == 0:
-            return self.scored_context().span_of_normal()
-        return super().span(_thinned(support))
-
-    def scored_context(self) -> ScoredContext:
-        """All rows by leave-one-out, computed once: decisions and rows that are scored again both need it."""
-        return self._scored_context
-
-    @cached_property
-    def _scored_context(self) -> ScoredContext:
-        context, scores = self.describe.context, self.distance(self.describe.describe_context())
-        n_unlabelled, rows = context.rows.shape[2] - context.n_labelled, context.rows
-        n_normal, n_anomaly = (part.shape[2] for part in self.support)
-        if n_normal + n_anomaly > context.n_labelled:
-            places = torch.cat([_spaced(n_anomaly, rows.device), n_anomaly + _spaced(n_normal, rows.device)])
-            labelled = torch.cat([self.support.anomaly, self.support.normal], dim=2)
-            of_labelled = self(labelled).index_copy(2, places, scores[..., : context.n_labelled])
-            rows = torch.cat([labelled, rows[:, :, context.n_labelled :]], dim=2)
-            scores = torch.cat([of_labelled, scores[..., context.n_labelled :]], dim=2)
-        return ScoredContext(rows, scores, n_anomaly, n_unlabelled)
-
-    def compiled(self) -> CompiledRelative:
-        """Rows are described and scored transposed."""
-        return CompiledRelative(self.describe, self.distance.compiled())
 
 
 class Relative(Eigen):
@@ -123,131 +66,211 @@ class Relative(Eigen):
     config_type = RelativeConfig
     uses_unlabelled = True
 
-    def __init__(self, n_attributes: int, config: RelativeConfig, replicas: int = 1) -> None:
-        super().__init__(config.n_description, config, replicas)
-        self.n_attributes = n_attributes
+    @classmethod
+    def weights_of(cls, n_attributes: int, config: Any) -> dict[str, Weight]:
+        """Those of `eigen`, of the networks that describe a row, and an embedding for want of an anomaly."""
         units, marks = config.column_units, config.marks
-        self.pair = Network([N_PAIR_FEATURES, config.pair_units], replicas=replicas)
-        self.column = Network([N_VALUE_FEATURES + marks, units, units], replicas=replicas)
-        self.attention = Network([N_COLUMN_FEATURES + marks, 16, config.heads], replicas=replicas)
-        self.marks = nn.Parameter(torch.zeros(replicas, n_attributes, marks)) if marks else None
-        self.imagined = nn.Parameter(torch.zeros(replicas, config.units))  # stands for the anomaly where none is known
+        embeddings = {"marks": Weight((n_attributes, marks), "normal")} if marks else {}
+        return {
+            **super().weights_of(n_attributes, config),
+            **network_weights("pair", [N_PAIR_FEATURES + N_LABELLED_FEATURES, config.pair_units]),
+            **network_weights("column", [N_VALUE_FEATURES + marks, units, units]),
+            **network_weights("attention", [N_COLUMN_FEATURES + marks, 16, config.heads]),
+            "imagined": Weight((config.units,), "normal"),  # stands for the anomaly where none is known
+            **embeddings,
+        }
 
-    def initialise(self, generators: Sequence[torch.Generator], start: Method | None = None) -> None:
-        """Random weights; or those of a trained method, with new marks for columns that it has not met."""
-        super().initialise(generators)
-        with torch.no_grad():
-            for parameter in (self.imagined,) if self.marks is None else (self.imagined, self.marks):
-                for replica, generator in zip(parameter, generators, strict=True):
-                    replica.copy_(torch.randn(replica.shape, generator=generator))
-        if start is not None:
-            self.load_expanded(self._weights_from(start), start)
+    @classmethod
+    def n_inputs(cls, n_attributes: int, config: Any) -> int:
+        """Numbers that describe a row."""
+        return sum(config.parts)
 
-    def adapt(self, support: LabelledRows, unlabelled: Tensor | None = None) -> Score:
+    def adapt(self, support: LabelledRows, unlabelled: Array | None = None) -> Score:
         """Solve Eq. 3 for the described rows, and blend the score with what needs no training on other tasks.
 
         That is a forest on the labelled rows, or without anomalies distances to neighbours.
         """
-        score = self.relate(support, unlabelled)
-        if self.is_being_trained:
-            return score
-        return with_forest(score, self.config.forest_weight) if support.anomaly.shape[2] > 0 else with_density(score)
+        score = self.relate(support, unlabelled, describes_all=True)
+        return self.blend(score) if support.n_anomaly == 0 else forest_score(score, self.config.forest_weight)
 
-    def relate(self, support: LabelledRows, unlabelled: Tensor | None = None) -> RelativeScore:
-        """Describe the support by leave-one-out, and solve Eq. 3 for the described rows."""
+    def blend(self, score: "RelativeScore") -> Score:
+        """Of a task without labelled anomalies."""
+        return density_score(score)
+
+    def learned(self, support: LabelledRows, unlabelled: Array | None = None) -> Score:
+        """Without what is blended."""
+        return self.relate(support, unlabelled)
+
+    def relate(
+        self, support: LabelledRows, unlabelled: Array | None = None, describes_all: bool = False
+    ) -> "RelativeScore":
+        """Describe the support by leave-one-out, and solve Eq. 3 for the described rows.
+
+        describes_all: whether unlabelled rows are described too, so that the score has those of all its own rows.
+        """
         self.check_support(support)
-        support = _clamped(_thinned(support, MAX_USED))
-        describe = self.describer(_thinned(support), unlabelled)
-        return RelativeScore(describe, self.solve(_described_support(describe), self.imagined), support)
+        used = LabelledRows(*(_thinned(rows, MAX_USED) for rows in support))
+        context = Context.of(LabelledRows(*(_thinned(rows, MAX_LABELLED) for rows in used)), unlabelled)
+        n_own = None if describes_all else context.n_labelled
+        describe, own = describe_task(self.description_networks(), context, n_own, self.seen_columns)
+        own = self.select(own)
+        a, K = context.n_anomaly, context.n_labelled
+        labelled = LabelledRows(own[..., a:K, :], own[..., :a, :])
+        return RelativeScore(describe, self.solve(labelled, self.weights["imagined"]), used, own, self)
 
-    def loss(self, support: LabelledRows, query: LabelledRows, unlabelled: Tensor | None = None) -> Tensor:
-        """Minus the mean smooth AUC of the score that is learned, [R]."""
-        return minus_smooth_auc(self.relate(support, unlabelled), query).mean(-1)
+    def select(self, description: Array) -> Array:
+        """The numbers of a description that are used: all of them."""
+        return description
 
-    def augment_episode(
+    def description_networks(self) -> DescriptionNetworks:
+        """What describes the rows of tasks."""
+        pair, column, attention = (self.layers(name) for name in ("pair", "column", "attention"))
+        embeddings = self.weights.get("marks")
+        if embeddings is None:
+            return DescriptionNetworks(pair, column, attention)
+        if self.seen_columns is not None:
+            embeddings = namespace(embeddings).take(embeddings, self.seen_columns, axis=-2)
+        return DescriptionNetworks(pair, column, attention, swap(embeddings)[..., None])
+
+    def vary_episode(
         self, support: LabelledRows, query: LabelledRows, step: int
-    ) -> tuple[LabelledRows, LabelledRows, Tensor | None]:
+    ) -> tuple[LabelledRows, LabelledRows, Array | None]:
         """Of four steps one has no labelled anomalies, and one has unlabelled rows: every other query, then not scored.
 
         A single normal query has to be scored.
         """
         kind = step % 4
         if kind == 2:
-            return LabelledRows(support.normal, support.anomaly[:, :, :0]), query, None
-        if kind == 3 and query.normal.shape[2] > 1:
-            unlabelled = torch.cat([part[:, :, 1::2] for part in query], dim=2)
-            return support, LabelledRows(*(part[:, :, ::2] for part in query)), unlabelled
+            return LabelledRows(support.normal, support.anomaly[..., :0, :]), query, None
+        if kind == 3 and query.n_normal > 1:
+            unlabelled = namespace(query.normal).concat([part[..., 1::2, :] for part in query], axis=-2)
+            return support, LabelledRows(*(part[..., ::2, :] for part in query)), unlabelled
         return support, query, None
 
-    @torch.no_grad()
-    def fix_center(self, support: LabelledRows, normal: Tensor) -> None:
+    def center_of(self, support: LabelledRows, normal: Array) -> Array | None:
         """The mean embedding of training normals at the initial weights (Alg. 1, line 2)."""
-        describe = self.describer(_clamped(support), None)
-        super().fix_center(_described_support(describe), describe(normal))
+        context = Context.of(support)
+        describe, own = describe_task(self.description_networks(), context)
+        own = self.select(own)
+        labelled = LabelledRows(own[..., context.n_anomaly :, :], own[..., : context.n_anomaly, :])
+        return super().center_of(labelled, self.select(describe(normal)))
 
-    def embed_rows(self, score: Score, x: Tensor) -> Tensor:
-        """The same for rows that are described first."""
-        score = score.learned if isinstance(score, BlendedScore) else score
-        assert isinstance(score, RelativeScore)
-        return self.embed(score.describe(x), score.representation)
-
-    def describer(self, support: LabelledRows, unlabelled: Tensor | None) -> Describer:
-        """What describes the rows of these tasks; those of the support are within ±MAX_ABS_VALUE."""
-        others = None if unlabelled is None else unlabelled.clamp(-MAX_ABS_VALUE, MAX_ABS_VALUE)
-        context, sampled = TaskContext(*support, others), self._sampled_columns(support.normal.shape[3])
-        return Describer(self.pair, self.column, self.attention, context, self._marks_of(sampled), sampled)
-
-    def _marks_of(self, columns: Tensor | None) -> Tensor | None:
-        """The marks of these columns, or of all: [R, E, 1, M, 1]."""
-        if self.marks is None:
-            return None
-        marks = self.marks if columns is None else self.marks.index_select(1, columns)
-        return marks.mT[:, :, None, :, None]
-
-    def _sampled_columns(self, n_columns: int) -> Tensor | None:
-        """In a training step on wide tables, the random columns over which means are taken: [n], indices.
-
-        They estimate the means over all columns, most of the cost of a step. None for all columns.
-        """
-        if not (self.is_being_trained and self.training) or n_columns <= MAX_TRAINED_COLUMNS:
-            return None
-        draws = torch.rand(n_columns, device=self.device, generator=self.column.noise)
-        return draws.argsort()[:MAX_TRAINED_COLUMNS]
-
-    def _weights_from(self, other: Method) -> dict[str, Tensor]:
-        """The other's weights; marks of columns that it has not met are this method's, and at first have no effect."""
-        weights = dict(other.state_dict())
-        marks = weights.get("marks")
-        if self.marks is None or (marks is not None and marks.shape[1] == self.n_attributes):
+    @classmethod
+    def weights_from(cls, other: Mapping[str, Array], own: dict[str, Array]) -> dict[str, Array]:
+        """Another model's weights to start from; embeddings of columns that it has not met are this method's, and at
+        first have no effect."""
+        weights, marks = dict(other), own.get("marks")
+        if marks is None or ("marks" in weights and weights["marks"].shape == marks.shape[-2:]):
             return weights
-        weights["marks"] = self.marks
+        weights["marks"] = marks
         for name, n in (("column", N_VALUE_FEATURES), ("attention", N_COLUMN_FEATURES)):
-            first = f"{name}.weights.0"
-            weights[first] = nn.functional.pad(weights[first][:, :n], (0, 0, 0, self.config.marks))
+            first = weights[f"{name}.weights.0"][..., :n, :]
+            none = np.zeros((marks.shape[-1], first.shape[-1]), first.dtype)
+            weights[f"{name}.weights.0"] = np.concatenate([first, none], axis=-2)
         return weights
 
 
-def _spaced(n: int, device: torch.device, most: int = MAX_LABELLED) -> Tensor:
-    """At most `most` of n places, evenly spaced; made on the device, as a CUDA graph cannot copy to it."""
-    if n <= most:
-        return torch.arange(n, device=device)
-    return torch.linspace(0, n - 1, most, device=device).round().long()
+@dataclass(frozen=True)
+class RelativeScore(Score):
+    """Rows are described, then scored as in the proposed method.
+
+    support: all labelled rows, also those that no row is related to because there are too many. own_rows: [..., n, D],
+    descriptions of the task's own first rows.
+    """
+
+    describe: Describer
+    distance: Distance
+    support: LabelledRows
+    own_rows: Array
+    method: Relative
+
+    def __call__(self, x: Array) -> Array:
+        """x: [..., n, M] -> [..., n] in float64."""
+        return self.distance(self.method.select(self.describe(x)))
+
+    def project(self, x: Array) -> Array | None:
+        """Rows in the projected space, relative to the centre (Fig. 2c): [..., n, 1]."""
+        return self.distance.project(self.method.select(self.describe(x)))
+
+    def embed(self, x: Array) -> Array | None:
+        """Rows in the embedded space, relative to the centre (Fig. 2b): [..., n, J]."""
+        return self.distance.embed(self.method.select(self.describe(x)))
+
+    def own_scores(self) -> Array:
+        """Scores of the rows that are described: [..., n] in float64."""
+        return self.distance(self.own_rows)
+
+    def own(self) -> OwnScores:
+        """All rows by leave-one-out."""
+        context, scores = self.describe.context, self.own_scores()
+        xp, K = namespace(scores), context.n_labelled
+        rows, n_unlabelled = swap(context.x), context.n_rows - K
+        if self.support.n_normal + self.support.n_anomaly > K:
+            labelled = xp.concat([self.support.anomaly, self.support.normal], axis=-2)
+            of_labelled, a = contiguous(self(labelled)), self.support.n_anomaly
+            places = [*spaced(a, MAX_LABELLED), *(a + spaced(self.support.n_normal, MAX_LABELLED))]
+            of_labelled[..., places] = scores[..., :K]
+            rows = xp.concat([labelled, rows[..., K:, :]], axis=-2)
+            scores = xp.concat([of_labelled, scores[..., K:]], axis=-1)
+        return OwnScores(rows, scores, self.support.n_anomaly, n_unlabelled)
+
+    def score_range(self, support: LabelledRows) -> tuple[Array, Array]:
+        """As for every method, of the rows that others are related to; without anomalies by leave-one-out."""
+        if support.n_anomaly == 0:
+            return range_of_normal(self.own().of_normal)
+        return super().score_range(LabelledRows(*(_thinned(rows, MAX_LABELLED) for rows in support)))
+
+    def prepare(self) -> PreparedScore:
+        """What depends on the task alone is folded into the first layer of φ."""
+        describe, phi, r = self.describe.with_table(), self.distance.network, self.distance.r
+        assert r is not None
+        first, xp = phi.weights[0], namespace(self.own_rows)
+        pairs, means, roots, features, task = np.split(first[: -r.shape[-1]], np.cumsum(self.method.config.parts)[:-1])
+        bias = affine_rows(task, describe.of_task()) + task_part(first, None, r)
+        n = means.shape[0]
+        assert describe.table is not None
+        return PreparedRelative(
+            describe,
+            table=xp.concat([describe.table[:, :n] @ means, describe.table[:, n:]], axis=1),
+            first=xp.concat([pairs, features], axis=0),
+            roots=roots,
+            bias=bias,
+            others=phi.weights[1:-1],
+            P=self.distance.P,
+            offset=self.distance.offset,
+        )
 
 
-def _thinned(support: LabelledRows, most: int = MAX_LABELLED) -> LabelledRows:
-    """At most `most` rows of each label."""
-    if max(rows.shape[2] for rows in support) <= most:
-        return support
-    normal, anomaly = (rows[:, :, _spaced(rows.shape[2], rows.device, most)] for rows in support)
-    return LabelledRows(normal, anomaly)
+@dataclass(frozen=True, eq=False)
+class PreparedRelative(PreparedScore):
+    """The score of one task, with φ's first layer folded into what the columns add at each knot.
+
+    table: [M · N_KNOTS, units + C]; first: [pairs and features, units]; roots: [C, units]; bias: [1, units]; others:
+    the layers of φ between the first and the last; P, offset: of the projection.
+    """
+
+    describe: Describer
+    table: Array
+    first: Array
+    roots: Array
+    bias: Array
+    others: tuple[Array, ...]
+    P: Array
+    offset: Array
+
+    def __call__(self, x: Array) -> Array:
+        """x: [n, M] -> [n]."""
+        units = self.first.shape[-1]
+        parts, pooled = self.describe.parts(x, self.table)
+        h = affine_rows(self.first, parts, pooled[:, :units])
+        h = affine_rows(self.roots, pooled[:, units:], h + self.bias, rectified=True)
+        for weight in self.others:
+            h = affine_rows(weight, h, rectified=True)
+        projected = float64(matmul(h, self.P)) - self.offset
+        return namespace(projected).sum(projected * projected, axis=-1)
 
 
-def _clamped(support: LabelledRows) -> LabelledRows:
-    """The rows without numbers whose squares would not be finite."""
-    return LabelledRows(*(part.clamp(-MAX_ABS_VALUE, MAX_ABS_VALUE) for part in support))
-
-
-def _described_support(describe: Describer) -> LabelledRows:
-    """The labelled rows as their descriptions."""
-    rows, n_anomaly = describe.describe_support(), describe.context.n_anomaly
-    return LabelledRows(rows[:, :, n_anomaly:], rows[:, :, :n_anomaly])
+def _thinned(rows: Array, most: int) -> Array:
+    """At most `most` rows, within ±MAX_ABS_VALUE: [..., n, M] -> [..., most, M]."""
+    n, rows = rows.shape[-2], clip(rows, -MAX_ABS_VALUE, MAX_ABS_VALUE)
+    return rows if n <= most else rows[..., spaced(n, most), :]

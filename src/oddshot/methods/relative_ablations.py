@@ -1,4 +1,4 @@
-"""`relative` without one of its parts: pairs, columns, figures, the eigenvalue problem, marks, what it is blended with.
+"""`relative` without one of its parts: pairs, columns, features, the eigenvalue problem, embeddings of columns, blends.
 
 Not in the paper; as with its own ablations, they tell what each part is good for.
 """
@@ -6,57 +6,48 @@ Not in the paper; as with its own ablations, they tell what each part is good fo
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from torch import Tensor
+import numpy as np
+from array_api_compat import device
 
-from oddshot.methods.contract import LabelledRows, Method, Score
-from oddshot.methods.relative import Relative, RelativeConfig
+from oddshot.methods.contract import Method, PlainScore, PreparedScore, Score
+from oddshot.methods.relative import Relative, RelativeConfig, RelativeScore
 from oddshot.methods.scores import Distance
-from oddshot.model.description import Describer
-from oddshot.model.projection import to_unit_length
-from oddshot.model.relations import LeaveOneOutView
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class PartialDescriber(Describer):
-    """Descriptions with 0 in the place of one part, as if the networks that see them had no such inputs."""
-
-    absent: slice
-    has_all_parts: ClassVar[bool] = False
-
-    def transposed(self, x: Tensor) -> Tensor:
-        """Descriptions of rows, as [R, T, D, N]."""
-        return self._without_part(super().transposed(x).mT).mT
-
-    def _leave_one_out(self, view: LeaveOneOutView) -> Tensor:
-        return self._without_part(super()._leave_one_out(view))
-
-    def _without_part(self, descriptions: Tensor) -> Tensor:
-        present = descriptions.new_ones(descriptions.shape[-1])
-        present[self.absent] = 0
-        return descriptions * present
+from oddshot.score.arrays import Array, float64, namespace, over_tasks
+from oddshot.score.projection import to_unit_length
+from oddshot.score.rows import LabelledRows
 
 
 class RelativeWithoutPart(Relative):
-    """Rows are described without one of three parts: pairs of rows, columns, or figures of the row and its task."""
+    """Rows are described without one of three parts: pairs of rows, columns, or features of the row and its task.
+
+    There is 0 in their place, as if the networks that see them had no such inputs.
+    """
 
     part: ClassVar[Literal["pairs", "columns", "figures"]]
 
-    def describer(self, support: LabelledRows, unlabelled: Tensor | None) -> Describer:
-        """The same without the part."""
-        whole = super().describer(support, unlabelled)
-        networks = whole.pair, whole.column, whole.attention
-        inputs = whole.context, whole.marks, whole.sampled
-        return PartialDescriber(*networks, *inputs, absent=self._place_of_part())
+    def select(self, description: Array) -> Array:
+        """Without the part."""
+        sizes = self.config.parts
+        first, end = {"pairs": (0, 1), "columns": (1, 3), "figures": (3, 5)}[self.part]
+        present = np.ones(sum(sizes), np.float32)
+        present[sum(sizes[:first]) : sum(sizes[:end])] = 0
+        xp = namespace(description)
+        return description * xp.asarray(present, dtype=description.dtype, device=device(description))
 
-    def _place_of_part(self) -> slice:
-        n_pairs = 3 * self.config.pair_units
-        n_columns = (2 + self.config.heads) * self.config.column_units
-        places = {
-            "pairs": slice(n_pairs),
-            "columns": slice(n_pairs, n_pairs + n_columns),
-            "figures": slice(n_pairs + n_columns, None),
-        }
-        return places[self.part]
+    def relate(
+        self, support: LabelledRows, unlabelled: Array | None = None, describes_all: bool = False
+    ) -> RelativeScore:
+        """The same, which is not folded for many rows."""
+        score = super().relate(support, unlabelled, describes_all)
+        return PartialScore(**vars(score))
+
+
+class PartialScore(RelativeScore):
+    """A score of descriptions without a part."""
+
+    def prepare(self) -> PreparedScore:
+        """As it is."""
+        return PlainScore(self)
 
 
 class RelativeWithoutPairs(RelativeWithoutPart):
@@ -67,7 +58,7 @@ class RelativeWithoutPairs(RelativeWithoutPart):
 
 
 class RelativeWithoutColumns(RelativeWithoutPart):
-    """Without the networks over the columns, and so without marks."""
+    """Without the networks over the columns, and so without embeddings."""
 
     name = "relative-columns"
     part = "columns"
@@ -81,26 +72,27 @@ class RelativeWithoutFigures(RelativeWithoutPart):
 
 
 class RelativeWithoutHead(Relative):
-    """The direction w is learned and the same for all tasks, not solved for (Eq. 3): it is that of `imagined`."""
+    """The direction w is learned and the same for all tasks, not solved for (Eq. 3): it is that of the embedding that
+    stands for an anomaly."""
 
     name = "relative-head"
 
-    def solve(self, support: LabelledRows, imagined: Tensor | None = None) -> Distance:
+    def solve(self, support: LabelledRows, default_anomaly: Array | None = None) -> Distance:
         """Only r adapts to the task."""
-        assert imagined is not None
+        assert default_anomaly is not None
         r = self.represent(support)
-        w = to_unit_length(imagined.double())[:, None].expand(-1, r.shape[1], -1)
-        return Distance(self.phi, r, self._fold(w), (w * self.center[:, None]).sum(-1, keepdim=True))
+        w = over_tasks(to_unit_length(float64(default_anomaly)), r, 1)
+        return self.projected(r, namespace(w).broadcast_to(w, (*r.shape[:-1], w.shape[-1])))
 
 
 @dataclass(frozen=True)
 class WithoutMarksConfig(RelativeConfig):
-    """The same without marks."""
+    """The same without embeddings of columns."""
 
     marks: int = 0
 
     def with_marks(self) -> RelativeConfig:
-        """Further training has no marks either."""
+        """Further training has none either."""
         return self
 
 
@@ -116,9 +108,9 @@ class RelativeWithoutBlend(Relative):
 
     name = "relative-blend"
 
-    def adapt(self, support: LabelledRows, unlabelled: Tensor | None = None) -> Score:
+    def adapt(self, support: LabelledRows, unlabelled: Array | None = None) -> Score:
         """Solve Eq. 3 for the described rows."""
-        return self.relate(support, unlabelled)
+        return self.relate(support, unlabelled, describes_all=True)
 
 
 RELATIVE_ABLATIONS: tuple[type[Method], ...] = (

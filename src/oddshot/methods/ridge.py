@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass
 
-import torch
-from torch import Tensor
+from array_api_compat import device
 
-from oddshot.methods.contract import LabelledRows, Method, Score
-from oddshot.model.ridge import solve_ridge
-
-N_NEIGHBOURS = 10  # among unlabelled and normal rows, where there are unlabelled ones
+from oddshot.methods.contract import Method, Score
+from oddshot.score.arrays import Array, float64, mean_of_smallest, namespace
+from oddshot.score.projection import solve_ridge
+from oddshot.score.relations import N_NEIGHBOURS
+from oddshot.score.rows import LabelledRows
 
 
 @dataclass(frozen=True)
@@ -23,45 +23,46 @@ class RidgeNearest(Method):
     config_type = RidgeNearestConfig
     uses_unlabelled = True
 
-    def adapt(self, support: LabelledRows, unlabelled: Tensor | None = None) -> Score:
+    def adapt(self, support: LabelledRows, unlabelled: Array | None = None) -> Score:
         """Ridge on the centred support, λ the mean diagonal of its Gram matrix; without anomalies, distance alone.
 
         With unlabelled rows the distance is the mean one to the ten nearest of these and the normal rows.
         """
         self.check_support(support)
-        rows = support.joined().double()
-        mean = rows.mean(2)
-        z = rows - mean.unsqueeze(2)
-        target = z.new_zeros(z.shape[2])
-        target[support.normal.shape[2] :] = 1.0
-        ridge = z.square().sum(-1).mean(-1)
+        xp, rows = namespace(support.normal), float64(support.joined())
+        mean = xp.mean(rows, axis=-2, keepdims=True)
+        z = rows - mean
+        place = xp.arange(z.shape[-2], device=device(z))
+        target = xp.astype(place >= support.n_normal, z.dtype)
+        ridge = xp.mean(xp.sum(z * z, axis=-1), axis=-1)
         # Divided by ‖w‖ the ridge output is a length in the space of the rows, as the distance is: the two can be added
         # without a scale taken from the queries, so that a row's score does not depend on the rows beside it.
-        w = solve_ridge(z, target - target.mean(), ridge + (ridge == 0))
-        length = torch.linalg.vector_norm(w, dim=-1, keepdim=True)
-        u = w / torch.where(length > 0, length, 1.0)
-        if unlabelled is None:
-            return RidgeNearestScore(u, mean, support.normal.double())
-        background = torch.cat([support.normal, unlabelled], dim=2).double()
-        return RidgeNearestScore(u, mean, background, min(N_NEIGHBOURS, background.shape[2]))
+        w = solve_ridge(z, target - xp.mean(target), ridge + xp.astype(ridge == 0, z.dtype))
+        length = xp.sqrt(xp.sum(w * w, axis=-1, keepdims=True))
+        u = w / xp.where(length > 0, length, xp.ones_like(length))
+        background = float64(support.normal)
+        if unlabelled is not None:
+            background = xp.concat([background, float64(unlabelled)], axis=-2)
+        return RidgeNearestScore(u, mean, background, 1 if unlabelled is None else N_NEIGHBOURS)
 
 
 @dataclass(frozen=True)
 class RidgeNearestScore(Score):
     """a(x) = uᵀ (x − μ) + the mean distance to the k nearest rows of a background.
 
-    u: [R, T, M] of length 1 or 0, mean: [R, T, M], background: [R, T, B, M].
+    u: [..., M] of length 1 or 0, mean: [..., 1, M], background: [..., B, M].
     """
 
-    u: Tensor
-    mean: Tensor
-    background: Tensor
-    k: int = 1
+    u: Array
+    mean: Array
+    background: Array
+    k: int
 
-    def __call__(self, x: Tensor) -> Tensor:
-        """x: [R, T, N, M] -> [R, T, N] in float64."""
-        x = x.double()
-        along = ((x - self.mean.unsqueeze(2)) @ self.u.unsqueeze(-1)).squeeze(-1)
-        exact = "donot_use_mm_for_euclid_dist"  # the faster way cancels for rows far from 0
-        distance = torch.cdist(x, self.background, compute_mode=exact)
-        return along + distance.topk(self.k, dim=-1, largest=False).values.mean(-1)
+    def __call__(self, x: Array) -> Array:
+        """x: [..., n, M] -> [..., n] in float64."""
+        xp, x = namespace(x), float64(x)
+        along = ((x - self.mean) @ self.u[..., None])[..., 0]
+        squared = sum(
+            (x[..., j][..., None] - self.background[..., None, :, j]) ** 2 for j in range(x.shape[-1])
+        )  # exactly: products would cancel for rows far from 0
+        return along + mean_of_smallest(xp.sqrt(squared), self.k)

@@ -13,9 +13,9 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import torch
 import uvicorn
 from fastapi import FastAPI
+from threadpoolctl import threadpool_limits
 
 from oddshot.data.signals import ending_signals
 from oddshot.errors import InputError
@@ -43,7 +43,7 @@ class WorkerConfig:
 
     def build(self, metrics_folder: MetricsFolder | None = None) -> FastAPI:
         """Prepare this process and build the application. metrics_folder: shared with other workers."""
-        torch.set_num_threads(1)  # requests run in parallel, not the operations of one request
+        threadpool_limits(1)  # requests run in parallel, not the operations of one request
         warnings.simplefilter("ignore")  # warnings quote data, which must not reach the log; clients get them as notes
         model = find_model(self.model)
         if model.encoding is not None and model.encoding.intervals:

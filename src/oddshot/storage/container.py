@@ -9,8 +9,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from safetensors.torch import save as serialise_tensors
-from torch import Tensor
+import numpy as np
+from numpy.typing import NDArray
+from safetensors.numpy import save as serialise
 
 from oddshot.data.files import as_path
 from oddshot.errors import CapacityError, FileError, ModelFileError, file_error
@@ -36,13 +37,14 @@ def read_container(path: str | Path) -> bytes:
         raise file_error("read", path, error) from None
 
 
-def to_sealed_bytes(tensors: Mapping[str, Tensor], header: Mapping[str, Any], key: str) -> bytes:
-    """The content of a file with these tensors and, in its metadata, the header as JSON under this key.
+def to_sealed_bytes(arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any], key: str) -> bytes:
+    """The content of a file with these arrays and, in its metadata, the header as JSON under this key.
 
     The SHA-256 is that of the content with zeros in the place of the SHA-256 itself.
     """
     metadata = {key: json.dumps(header, sort_keys=True), "sha256": _DIGEST_PLACEHOLDER}
-    data = _with_metadata(serialise_tensors(dict(tensors)), metadata)
+    contiguous = {name: np.ascontiguousarray(array).reshape(array.shape) for name, array in arrays.items()}
+    data = _with_metadata(serialise(contiguous), metadata)
     return data.replace(_quoted(_DIGEST_PLACEHOLDER), _quoted(hashlib.sha256(data).hexdigest()), 1)
 
 

@@ -7,11 +7,9 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import torch
 from numpy.typing import NDArray
 from safetensors import SafetensorError
-from safetensors.torch import load as parse_tensors
-from torch import Tensor
+from safetensors.numpy import load as parse
 
 from oddshot.data.encoding import Encoding
 from oddshot.data.tables.conversion import as_table
@@ -59,27 +57,27 @@ def to_bytes(record: DetectorRecord) -> bytes:
         "class_type": record.classes.dtype.str,
         "encoding": None if record.encoding is None else record.encoding.to_dict(),
     }
-    tensors = {
-        "labelled": _as_tensor(to_ipc(as_table(record.labelled))),
-        "unlabelled": _as_tensor(to_ipc(as_table(record.unlabelled))),
-        "labels": torch.from_numpy(record.labels),
-        "numbers": torch.from_numpy(record.row_numbers),
-        "model": _as_tensor(model_to_bytes(record.model)),
+    arrays: dict[str, NDArray[Any]] = {
+        "labelled": _as_array(to_ipc(as_table(record.labelled))),
+        "unlabelled": _as_array(to_ipc(as_table(record.unlabelled))),
+        "labels": record.labels,
+        "numbers": record.row_numbers,
+        "model": _as_array(model_to_bytes(record.model)),
     }
-    return to_sealed_bytes(tensors, header, KEY)
+    return to_sealed_bytes(arrays, header, KEY)
 
 
 def from_bytes(data: bytes) -> DetectorRecord:
     """The record in the content of a file, which may be damaged or forged: everything in it is checked."""
     header = read_header(data, KEY, "detector", FORMAT)
     try:
-        tensors = parse_tensors(data)
-        model = model_from_bytes(_as_bytes(tensors["model"]))
-        parts = [from_ipc(_as_bytes(tensors[name]), name) for name in ("labelled", "unlabelled")]
+        arrays = parse(data)
+        model = model_from_bytes(_as_bytes(arrays["model"]))
+        parts = [from_ipc(_as_bytes(arrays[name]), name) for name in ("labelled", "unlabelled")]
         if not header["named"]:
             parts = [_to_array(part) for part in parts]
         classes = np.array(header["classes"], _class_type(header["class_type"]))
-        labels, row_numbers = tensors["labels"].numpy(), tensors["numbers"].numpy()
+        labels, row_numbers = arrays["labels"], arrays["numbers"]
         stored = header.get("encoding")  # format 1 has none
         encoding = None if stored is None else Encoding.from_dict(stored)
         rate, threshold = check_rate(header["false_positive_rate"]), _check_threshold(header.get("threshold"))
@@ -121,9 +119,9 @@ def _to_array(table: Any) -> NDArray[Any]:
     return np.column_stack([column.to_numpy() for column in table.columns])
 
 
-def _as_tensor(data: bytes) -> Tensor:
-    return torch.frombuffer(bytearray(data), dtype=torch.uint8)
+def _as_array(data: bytes) -> NDArray[np.uint8]:
+    return np.frombuffer(data, np.uint8)
 
 
-def _as_bytes(tensor: Tensor) -> bytes:
-    return bytes(tensor.numpy().astype(np.uint8, casting="no"))
+def _as_bytes(array: NDArray[Any]) -> bytes:
+    return array.astype(np.uint8, casting="no").tobytes()

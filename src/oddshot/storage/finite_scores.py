@@ -4,50 +4,50 @@ give no score together."""
 from contextlib import suppress
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from oddshot.decisions.calibration import RATES, Calibration
-from oddshot.decisions.evidence import gather_evidence
-from oddshot.methods.contract import LabelledRows, Method, SupportError
+from oddshot.decisions.support_scores import SupportScores
+from oddshot.methods.contract import Method, SupportError
+from oddshot.score.rows import LabelledRows
 
 N_NORMAL, N_ANOMALY, N_OTHERS = 5, 2, 5
 MAX_COLUMNS = 8  # of tables of any width
 QUERY_SIZES = (0.0, 1.0, 1e3)  # in standard deviations
 
+EncodedRows = NDArray[np.float32]
 
-@torch.no_grad()
+
 def require_finite_scores(method: Method, calibration: Calibration | None, n_columns: int | None) -> None:
     """ValueError if scores, thresholds or probabilities of ordinary rows are not finite. n_columns: None for any."""
     if not method.is_learned:
         return
-    generator = torch.Generator().manual_seed(0)
-    n_rows = N_NORMAL + N_ANOMALY + N_OTHERS
-    rows = torch.randn(1, 1, n_rows, n_columns or MAX_COLUMNS, generator=generator)
-    normal, anomaly, others = rows.split([N_NORMAL, N_ANOMALY, N_OTHERS], dim=2)
-    for support in (LabelledRows(normal, anomaly), LabelledRows(normal, anomaly[:, :, :0])):
+    size = N_NORMAL + N_ANOMALY + N_OTHERS, n_columns or MAX_COLUMNS
+    rows = np.random.default_rng(0).normal(size=size).astype(np.float32)
+    normal, anomaly, others = np.split(rows, [N_NORMAL, N_NORMAL + N_ANOMALY])
+    for support in (LabelledRows(normal, anomaly), LabelledRows(normal, anomaly[:0])):
         for unlabelled in (None, others) if method.uses_unlabelled else (None,):
-            with suppress(SupportError):
+            with suppress(SupportError), np.errstate(all="ignore"):
                 _require_finite(method, calibration, support, unlabelled)
 
 
 def _require_finite(
-    method: Method, calibration: Calibration | None, support: LabelledRows, unlabelled: Tensor | None
+    method: Method, calibration: Calibration | None, support: LabelledRows, unlabelled: EncodedRows | None
 ) -> None:
-    score = method.adapt(support, unlabelled)
-    queries = torch.cat([size * support.normal for size in QUERY_SIZES], dim=2)
-    scores = score(queries).flatten().double().numpy()
+    try:
+        score = method.adapt(support, unlabelled)
+    except np.linalg.LinAlgError:
+        raise ValueError("it gives scores or thresholds that are not finite") from None
+    scores = score(np.concatenate([np.float32(size) * support.normal for size in QUERY_SIZES]))
     _require_all_finite(scores)
     if calibration is None:
         return
-    evidence = gather_evidence(score, support, unlabelled)
-    for part in (evidence.normal, evidence.anomaly, evidence.unlabelled):
+    known = SupportScores.of(score, support, unlabelled)
+    for part in (known.normal, known.anomaly, known.unlabelled):
         _require_all_finite(part)
-    with np.errstate(all="ignore"):
-        decision = calibration.decide(evidence)
-        thresholds = np.array([decision.threshold(rate) for rate in RATES])
-        _require_all_finite(np.append(thresholds, decision.probability(scores)))
+    decision = calibration.decide(known)
+    thresholds = np.array([decision.threshold(rate) for rate in RATES])
+    _require_all_finite(np.append(thresholds, decision.probability(scores)))
 
 
 def _require_all_finite(numbers: NDArray[np.float64]) -> None:

@@ -11,10 +11,10 @@ from pathlib import Path
 from types import NoneType
 from typing import Any
 
-import torch
+import numpy as np
+from numpy.typing import NDArray
 from safetensors import SafetensorError
-from safetensors.torch import load as parse_tensors
-from torch import Tensor
+from safetensors.numpy import load as parse
 
 from oddshot.data.encoding import Encoding
 from oddshot.data.files import as_path, write_bytes
@@ -23,7 +23,6 @@ from oddshot.errors import InputError, ModelFileError, OddshotError, one_line, r
 from oddshot.methods import find_method
 from oddshot.methods.contract import Method
 from oddshot.methods.ensemble import Ensemble
-from oddshot.model.device import resolve_device
 from oddshot.storage.container import read_container, read_header, to_sealed_bytes
 from oddshot.storage.display import model_facts, to_html, to_line
 from oddshot.storage.finite_scores import require_finite_scores
@@ -92,8 +91,6 @@ class Model:
         require_type("calibration", self.calibration, (Calibration, NoneType), "a Calibration or None")
         if not (isinstance(self.threshold, Real) and abs(self.threshold) <= sys.float_info.max):
             raise InputError(f"the threshold is {one_line(self.threshold)}; it must be a finite number")
-        if self.method.replicas != 1:
-            raise InputError(f"the method has {self.method.replicas} replicas; a model has one")
         if self.encoding is not None and self.method.n_attributes != self.encoding.n_attributes:
             raise InputError(
                 f"the method takes {self.method.n_attributes} attributes, the encoding gives "
@@ -134,18 +131,16 @@ class Model:
     @property
     def n_weights(self) -> int:
         """Number of learned weights."""
-        return sum(parameter.numel() for parameter in self.method.parameters())
+        return count_weights(self.method)
 
 
-def load_model(path: str | Path, device: str = "cpu") -> Model:
+def load_model(path: str | Path) -> Model:
     """Read a model file.
 
     Parameters
     ----------
     path : str or Path
         A file that `Model.save` or `oddshot train` wrote.
-    device : str, default="cpu"
-        Where its weights go: "cpu", "cuda", or "auto".
 
     Returns
     -------
@@ -169,11 +164,9 @@ def load_model(path: str | Path, device: str = "cpu") -> Model:
     """
     data = read_container(path)
     try:
-        model = from_bytes(data)
+        return from_bytes(data)
     except OddshotError as error:
         raise type(error)(f"{path}: {error}") from None
-    model.method.to(resolve_device(device))
-    return model
 
 
 def to_bytes(model: Model) -> bytes:
@@ -192,8 +185,8 @@ def to_bytes(model: Model) -> bytes:
         "training": model.training,
         "calibration": None if model.calibration is None else model.calibration.to_dict(),
     }
-    tensors = {name: value.detach().cpu().contiguous() for name, value in method.state_dict().items()}
-    return to_sealed_bytes(tensors, header, KEY)
+    # A file has a leading dimension of replicas, of which there is one.
+    return to_sealed_bytes({name: np.asarray(value)[None] for name, value in method.weights.items()}, header, KEY)
 
 
 def from_bytes(data: bytes) -> Model:
@@ -206,7 +199,7 @@ def from_bytes(data: bytes) -> Model:
         for name, kind in _HEADER_TYPES.items():
             if not isinstance(header[name], kind):
                 raise TypeError(f"{name} is {str(header[name])[:40]!r}")
-        method = _build_method(header, parse_tensors(data))
+        method = _build_method(header, parse(data))
         encoding = None if header["encoding"] is None else Encoding.from_dict(header["encoding"])
         calibration = header.get("calibration")  # format 1 has none
         if version == 2 and calibration is not None:
@@ -229,36 +222,46 @@ def _read_scales(header: Mapping[str, Any]) -> list[float]:
     return scales
 
 
-def _build_method(header: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Method:
+def count_weights(method: Method) -> int:
+    """Number of learned weights."""
+    members = method.members if isinstance(method, Ensemble) else (method,)
+    specified = members[0].weights_of(method.n_attributes, method.config).values()
+    return len(members) * sum(math.prod(weight.shape) for weight in specified if weight.is_learned)
+
+
+def _build_method(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Method:
     """The method that the header describes, with these weights; the sizes in the header are not trusted."""
-    method_type = find_method(header["method"])
-    config = method_type.config_type(**header["config"])
+    kind = find_method(header["method"])
+    config = kind.config_type(**header["config"])
     for name, value in header["config"].items():
-        if name.startswith("layers") and value > len(tensors):  # each layer has at least one tensor
-            raise ValueError(f"{name} is {value}, with {len(tensors)} tensors")
-    if not 1 <= header["replicas"] <= len(tensors) + 1:  # each member has at least one tensor
-        raise ValueError(f"replicas is {header['replicas']}, with {len(tensors)} tensors")
-    with torch.device("meta"):  # allocates no memory before the shapes are known to match the file
-        members = [method_type(header["n_attributes"], config) for _ in range(header["replicas"])]
-    method = members[0] if len(members) == 1 else Ensemble(members, _read_scales(header))
-    _check_weights(method, tensors)
-    method.load_state_dict(tensors, assign=True)
-    return method.eval()
+        if name.startswith("layers") and value > len(arrays):  # each layer has at least one array
+            raise ValueError(f"{name} is {value}, with {len(arrays)} tensors")
+    if not 1 <= header["replicas"] <= len(arrays) + 1:  # each member has at least one array
+        raise ValueError(f"replicas is {header['replicas']}, with {len(arrays)} tensors")
+    members, n_members = [], header["replicas"]
+    starts = [""] if n_members == 1 else [f"members.{k}." for k in range(n_members)]
+    shapes = {name: weight.shape for name, weight in kind.weights_of(header["n_attributes"], config).items()}
+    _check_weights(kind, {f"{start}{name}": shape for start in starts for name, shape in shapes.items()}, arrays)
+    for start in starts:
+        weights = {name: np.asarray(arrays[f"{start}{name}"][0]) for name in shapes}
+        members.append(kind(header["n_attributes"], config, weights))
+    return members[0] if n_members == 1 else Ensemble(members, _read_scales(header))
 
 
-def _check_weights(method: Method, tensors: Mapping[str, Tensor]) -> None:
-    """Refuse tensors that are not the weights of the method by name, shape and type, or hold absurd numbers."""
-    expected = method.state_dict()
-    for name in sorted(expected.keys() | tensors.keys()):
-        if name not in expected or name not in tensors or tensors[name].shape != expected[name].shape:
+def _check_weights(
+    kind: type[Method], expected: Mapping[str, tuple[int, ...]], arrays: Mapping[str, NDArray[Any]]
+) -> None:
+    """Refuse arrays that are not the weights of the method by name, shape and type, or hold absurd numbers."""
+    for name in sorted(expected.keys() | arrays.keys()):
+        if name not in expected or name not in arrays or arrays[name].shape != (1, *expected[name]):
             raise ValueError(
-                f"{name} is not as {method.name!r} has it in this version of oddshot; train it again, or use the "
+                f"{name} is not as {kind.name!r} has it in this version of oddshot; train it again, or use the "
                 "version that wrote it"
             )
-        if tensors[name].dtype != expected[name].dtype:
-            raise TypeError(f"{name} holds {tensors[name].dtype} numbers")
-    for name, value in tensors.items():
-        if not value.isfinite().all():
+        if arrays[name].dtype != np.float32:
+            raise TypeError(f"{name} holds {arrays[name].dtype} numbers")
+    for name, value in arrays.items():
+        if not np.isfinite(value).all():
             raise ValueError(f"{name} holds NaN or infinity")
-        if value.numel() > 0 and value.is_floating_point() and value.abs().max() > MAX_WEIGHT:
+        if value.size > 0 and np.abs(value).max() > MAX_WEIGHT:
             raise ValueError(f"{name} holds numbers beyond ±{MAX_WEIGHT:g}")

@@ -14,6 +14,7 @@ from oddshot.training.batches import MIN_VALIDATION_EPISODES, Episodes, validati
 from oddshot.training.ranks import Ranks
 from oddshot.training.replicas import TrainedReplicas
 from oddshot.training.stepping import Stepper
+from oddshot.training.trainable import Trainable
 from oddshot.training.validation import EarlyStopping, Validator
 
 
@@ -105,7 +106,7 @@ class TrainingData:
 
 @torch.enable_grad()  # also if the caller has disabled gradients
 def train(
-    method: Method,
+    trainable: Trainable,
     data: TrainingData,
     seeds: Sequence[int],
     *,
@@ -124,53 +125,51 @@ def train(
     config, ranks, started = config or TrainingConfig(), ranks or Ranks(), time.perf_counter()
     device = torch.device(device)
     streams = [np.random.SeedSequence(seed).spawn(5) for seed in seeds]
-    method.initialise([_torch_generator(stream[0]) for stream in streams], start)
-    method.to(device)
+    trainable.initialise([_torch_generator(stream[0]) for stream in streams], start)
+    trainable.to(device)
     rngs = [np.random.default_rng(stream[1]) for stream in streams]
     dropout_generator = _torch_generator(streams[0][3], device)
     row_generator = _torch_generator(streams[0][4], device) if device.type == "cuda" else None
-    with method.being_trained(dropout_generator):
-        episodes = Episodes(data.training, data.sizes, data.rule, device, row_generator)
-        if start is None:
-            _fix_center(method, episodes, rngs)
-        validation_streams = [stream[2] for stream in streams]
-        held_out = validation_episodes(
-            data.validation, data.sizes, data.rule, device, validation_streams, data.min_validation_episodes
-        )
-        stopping = EarlyStopping(method, config.patience)
-        trained = TrainedReplicas(
-            method,
-            episodes,
-            rngs,
-            held_out,
-            Stepper(method, config.learning_rate, dropout_generator, ranks),
-            Validator(method, *held_out, data.n_folds),
-        )
-        # The initial weights may turn out to be the best.
-        stopping.update(0, ranks.broadcast(trained.validate()), trained.method)
-        for epoch in range(1, config.epochs + 1 if method.is_learned else 1):
-            loss = trained.train_epoch(config.batch_size)
-            auc = ranks.broadcast(trained.validate())  # so that all processes stop at the same epoch
-            stopping.update(epoch, auc, trained.method)
-            if on_epoch is not None:
-                best_auc = float(stopping.best_auc.mean())
-                state = EpochProgress(epoch, float(loss), float(auc.mean()), best_auc, stopping.epochs_since_best)
-                if on_epoch(state):
-                    break
-            if stopping.all_stopped:
+    episodes = Episodes(data.training, data.sizes, data.rule, device, row_generator)
+    if start is None:
+        _fix_center(trainable, episodes, rngs)
+    validation_streams = [stream[2] for stream in streams]
+    held_out = validation_episodes(
+        data.validation, data.sizes, data.rule, device, validation_streams, data.min_validation_episodes
+    )
+    trainable.noise, stopping = dropout_generator, EarlyStopping(trainable, config.patience)
+    trained = TrainedReplicas(
+        trainable,
+        episodes,
+        rngs,
+        held_out,
+        Stepper(trainable, config.learning_rate, dropout_generator, ranks),
+        Validator(trainable, *held_out, data.n_folds),
+    )
+    # The initial weights may turn out to be the best.
+    stopping.update(0, ranks.broadcast(trained.validate()), trained.trainable)
+    for epoch in range(1, config.epochs + 1 if trainable.is_learned else 1):
+        loss = trained.train_epoch(config.batch_size)
+        auc = ranks.broadcast(trained.validate())  # so that all processes stop at the same epoch
+        stopping.update(epoch, auc, trained.trainable)
+        if on_epoch is not None:
+            best_auc = float(stopping.best_auc.mean())
+            state = EpochProgress(epoch, float(loss), float(auc.mean()), best_auc, stopping.epochs_since_best)
+            if on_epoch(state):
                 break
-            trained = trained.without_stopped(stopping, epoch)
-        stopping.restore_best()
-    method.eval()
+        if stopping.all_stopped:
+            break
+        trained = trained.without_stopped(stopping, epoch)
+    stopping.restore_best()
+    trainable.noise = None
     seconds = time.perf_counter() - started
     return History(stopping.stopped_at.tolist(), stopping.best_epoch.tolist(), stopping.best_auc.tolist(), seconds)
 
 
-def _fix_center(method: Method, episodes: Episodes, rngs: Sequence[np.random.Generator]) -> None:
+def _fix_center(trainable: Trainable, episodes: Episodes, rngs: Sequence[np.random.Generator]) -> None:
     """Fix the centre c from one episode of every training task (Alg. 1, line 2)."""
-    method.eval()
     support, query = episodes.draw(episodes.all_tasks, rngs)
-    method.fix_center(support, torch.cat([support.normal, query.normal], dim=2))
+    trainable.fix_center(support, torch.cat([support.normal, query.normal], dim=2))
 
 
 def _torch_generator(stream: np.random.SeedSequence, device: torch.device | str = "cpu") -> torch.Generator:

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from oddshot.data.episodes.mixing import IntArray
 from oddshot.data.episodes.sampling import EpisodeSizes, SamplingRule, TaskSet, draw_episode
-from oddshot.methods.contract import LabelledRows
+from oddshot.score.rows import LabelledRows
 from oddshot.training.cuda_graphs import CudaGraphsByShape
 from oddshot.training.device_sampling import DeviceSampler
 

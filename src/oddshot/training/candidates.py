@@ -1,6 +1,5 @@
 """Candidates of `method="auto"`: the model that ships, as it is and trained further, simple methods, new networks."""
 
-import copy
 import dataclasses
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -18,7 +17,6 @@ from oddshot.data.task import Task
 from oddshot.methods.classical import LR, RF, ClassicalConfig
 from oddshot.methods.contract import Method
 from oddshot.methods.eigen import Eigen
-from oddshot.methods.ensemble import split_replicas
 from oddshot.methods.relative import Relative, RelativeConfig
 from oddshot.methods.ridge import RidgeNearest
 from oddshot.storage.model_file import Model
@@ -30,6 +28,8 @@ from oddshot.training.held_out import learn_decisions, learn_fold_decisions
 from oddshot.training.progress import ProgressMode, training_bar, until_stopped, working_bar
 from oddshot.training.ranks import Ranks
 from oddshot.training.thresholds import find_threshold
+from oddshot.training.trainable import Trainable
+from oddshot.training.validation import of_replica
 from oddshot.universal.shipped import load_universal
 
 AUTO = "auto"
@@ -148,8 +148,8 @@ def make_contenders(fleet: ComparedFleet, run: CandidateTraining, skipped: Colle
 
 def _shipped(fleet: ComparedFleet, run: CandidateTraining) -> Contender:
     """The model that ships, untouched: each episode has an encoding of its own."""
-    model = load_universal(str(run.device))
-    aucs = [own_encoding_aucs(model.method, fleet.tasks, drawn, run.device) for drawn in fleet.episodes]
+    model = load_universal()
+    aucs = [own_encoding_aucs(model.method, fleet.tasks, drawn) for drawn in fleet.episodes]
     return Contender(SHIPPED, np.concatenate(aucs), lambda facts: dataclasses.replace(model, training=facts))
 
 
@@ -157,8 +157,8 @@ def _simple_methods(fleet: ComparedFleet) -> Iterator[tuple[str, Method]]:
     """Methods that learn nothing from other tasks; where nothing can be learned, those that no scale matters to."""
     width, has_anomaly = fleet.encoding.n_attributes, fleet.sizes.support_anomaly > 0
     if fleet.can_train:
-        shipped = copy.deepcopy(load_universal().method)
-        yield f"{SHIPPED}, with the scales of the fleet", _for_width(shipped, width)
+        shipped = load_universal().method
+        yield f"{SHIPPED}, with the scales of the fleet", type(shipped)(width, shipped.config, shipped.weights)
         yield "ridge regression and nearest normal row", RidgeNearest(width, RidgeNearest.config_type())
         if has_anomaly:
             yield "logistic regression", LR(width, ClassicalConfig())
@@ -166,25 +166,15 @@ def _simple_methods(fleet: ComparedFleet) -> Iterator[tuple[str, Method]]:
         yield "random forest", RF(width, FOREST)
 
 
-def _for_width(method: Method, n_attributes: int) -> Method:
-    """A method that takes any number of attributes, for one that is fixed."""
-    method.n_attributes = n_attributes
-    return method
-
-
 def _untrained(title: str, method: Method, fleet: ComparedFleet, run: CandidateTraining) -> Contender:
     """A method as it is, for tasks that are encoded alike."""
-    method.to(run.device).eval()
-    aucs = [
-        encoded_aucs(method, tasks.X, drawn, run.device)
-        for tasks, drawn in zip(fleet.of_folds, fleet.episodes, strict=True)
-    ]
+    aucs = [encoded_aucs(method, tasks.X, drawn) for tasks, drawn in zip(fleet.of_folds, fleet.episodes, strict=True)]
 
     def finish(facts: dict[str, Any]) -> Model:
         streams = [np.random.SeedSequence([run.seed, 1])]
         drawn = validation_episodes([fleet.encoded], fleet.sizes, "resampled", run.device, streams)
         calibration = learn_decisions(method, fleet.encoded, fleet.sizes, run.device, run.seed)
-        return Model(method, fleet.encoding, find_threshold(method, *drawn), facts, calibration)
+        return Model(method, fleet.encoding, find_threshold(method, *of_replica(drawn, 0)), facts, calibration)
 
     return Contender(title, np.concatenate(aucs), finish)
 
@@ -204,7 +194,7 @@ def _training_plans(fleet: ComparedFleet, run: CandidateTraining) -> Iterator[Tr
         return
     training = _config(run.limits, epochs, patience=6)
     if n_tasks >= MIN_TASKS["further"]:
-        start = load_universal(str(run.device)).method
+        start = load_universal().method
         has_marks = n_tasks >= max(MIN_TASKS_OF_MARKS, width)
         config = start.config.with_marks() if has_marks else start.config
         yield TrainingPlan(f"{SHIPPED}, trained further", Relative, config, training, start)
@@ -230,16 +220,16 @@ def _trained(plan: TrainingPlan, fleet: ComparedFleet, run: CandidateTraining) -
     """Train a replica for each fold and one for all tasks, side by side, to the epoch at which the folds are best."""
     folds, n_folds, width = fleet.folds, len(fleet.folds), fleet.encoding.n_attributes
     task_sets = fleet.of_folds
-    learned = plan.method(width, plan.config, n_folds + 1)
+    learned = Trainable(plan.method, width, plan.config, n_folds + 1)
     with training_bar(plan.training, enabled=run.progress, title=f"training {plan.title}") as on_epoch:
         history = train(
             learned, _training_data(fleet, task_sets), [run.seed] * (n_folds + 1), config=plan.training,
             device=run.device, on_epoch=until_stopped(on_epoch, run.stop), ranks=run.ranks, start=plan.start,
         )  # fmt: skip
     is_interrupted = run.is_stopped
-    *members, final = split_replicas(learned, lambda: plan.method(width, plan.config))
+    *members, final = learned.all_trained()
     aucs = [
-        encoded_aucs(member, tasks.X, drawn, run.device)
+        encoded_aucs(member, tasks.X, drawn)
         for member, tasks, drawn in zip(members, task_sets, fleet.episodes, strict=True)
     ]
 
@@ -248,7 +238,7 @@ def _trained(plan: TrainingPlan, fleet: ComparedFleet, run: CandidateTraining) -
         streams, thresholds = [np.random.SeedSequence([run.seed, 1])], []
         for member, tasks in zip(members, held_out, strict=True):
             drawn = validation_episodes([tasks], fleet.sizes, "resampled", run.device, streams)
-            thresholds.append(find_threshold(member, *drawn))
+            thresholds.append(find_threshold(member, *of_replica(drawn, 0)))
         calibration = learn_fold_decisions([*zip(members, held_out, strict=True)], fleet.sizes, run.device, run.seed)
         return Model(final, fleet.encoding, float(np.mean(thresholds)), facts, calibration)
 

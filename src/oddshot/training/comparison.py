@@ -5,9 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from oddshot.data.encoding import Encoding
 from oddshot.data.encoding.numeric_arrays import is_numeric_array
@@ -16,7 +14,8 @@ from oddshot.data.episodes.sampling import Episode, EpisodeSizes, TaskSet, draw_
 from oddshot.data.tables.conversion import as_table, take_rows
 from oddshot.data.task import Task
 from oddshot.errors import InputError
-from oddshot.methods.contract import LabelledRows, Method
+from oddshot.methods.contract import Method
+from oddshot.score.rows import LabelledRows
 from oddshot.training.validation import evaluate
 
 MIN_EPISODES = 64  # of all tasks together
@@ -58,18 +57,14 @@ def draw_compared(
     return drawn
 
 
-def encoded_aucs(method: Method, X: EncodedRows, episodes: ComparedEpisodes, device: torch.device) -> FloatArray:
+def encoded_aucs(method: Method, X: EncodedRows, episodes: ComparedEpisodes) -> FloatArray:
     """AUC of every episode, for rows that are encoded alike in all tasks. X: [n, M]. Returns [B]."""
     per_batch = max(1, MAX_VALUES_PER_BATCH // (sum(rows.shape[1] for rows in episodes.rows) * X.shape[1]))
     starts = range(0, len(episodes.tasks), per_batch)
-    return np.concatenate(
-        [_aucs(method, [X[rows[i : i + per_batch]] for rows in episodes.rows], device) for i in starts]
-    )
+    return np.concatenate([_aucs(method, [X[rows[i : i + per_batch]] for rows in episodes.rows]) for i in starts])
 
 
-def own_encoding_aucs(
-    method: Method, tasks: Sequence[Task], episodes: ComparedEpisodes, device: torch.device
-) -> FloatArray:
+def own_encoding_aucs(method: Method, tasks: Sequence[Task], episodes: ComparedEpisodes) -> FloatArray:
     """AUC of every episode, [B], where each has an encoding of its own, fitted on its support alone."""
     first_row = np.cumsum([0, *(len(task.y) for task in tasks)])
     tables = {t: _as_rows(tasks[t]) for t in np.unique(episodes.tasks).tolist()}
@@ -87,7 +82,7 @@ def own_encoding_aucs(
         for i in range(0, len(group), per_batch):
             numbers, arrays_of = zip(*group[i : i + per_batch], strict=True)
             stacked = [np.stack(parts) for parts in zip(*arrays_of, strict=True)]
-            aucs[list(numbers)] = _aucs(method, stacked, device)
+            aucs[list(numbers)] = _aucs(method, stacked)
     return aucs
 
 
@@ -107,9 +102,6 @@ def _encode_by_support(X: object, parts: Sequence[IntArray]) -> list[EncodedRows
     return np.split(rows, np.cumsum([len(part) for part in parts])[:-1])
 
 
-def _aucs(method: Method, parts: Sequence[EncodedRows], device: torch.device) -> FloatArray:
+def _aucs(method: Method, parts: Sequence[EncodedRows]) -> FloatArray:
     """AUC of B episodes. parts: [B, n, M], normal and anomalous rows of support and query. Returns [B]."""
-    tensors: list[Tensor] = [torch.from_numpy(part).to(device).unsqueeze(0) for part in parts]
-    aucs = evaluate(method, LabelledRows(*tensors[:2]), LabelledRows(*tensors[2:]))[1]
-    out: FloatArray = aucs[0].double().cpu().numpy()
-    return out
+    return evaluate(method, LabelledRows(*parts[:2]), LabelledRows(*parts[2:]))[1]

@@ -7,15 +7,17 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from oddshot.data.episodes.mixing import IntArray
 from oddshot.data.episodes.sampling import EpisodeSizes, TaskSet
 from oddshot.decisions.calibration import Calibration
-from oddshot.decisions.held_out import MAX_CONTAMINATION, HeldOutScores, draw_support_sizes, score_held_out
-from oddshot.decisions.learning import learn_calibration
-from oddshot.methods.contract import LabelledRows, Method, SupportError
+from oddshot.methods.contract import Method, SupportError
+from oddshot.score.arrays import Array
+from oddshot.score.rows import LabelledRows
 from oddshot.training.batches import Episodes
+from oddshot.training.calibration_learning import learn_calibration
+from oddshot.training.support_sizes import MAX_CONTAMINATION, HeldOutScores, draw_support_sizes, score_held_out
+from oddshot.training.validation import of_replica
 from oddshot.universal.shipped import load_universal
 
 N_BATCHES, MAX_TASKS, MAX_ROWS = 200, 24, 2000  # tasks of a batch: as many as have together so many rows
@@ -47,11 +49,11 @@ class HeldOutSizes(NamedTuple):
 
 
 class HeldOutEpisode(NamedTuple):
-    """Episodes of T tasks. unlabelled: [1, T, U, M] or None."""
+    """Episodes of T tasks in NumPy. unlabelled: [T, U, M] or None."""
 
     support: LabelledRows
     query: LabelledRows
-    unlabelled: Tensor | None
+    unlabelled: Array | None
 
 
 def learn_decisions(
@@ -75,7 +77,6 @@ def learn_fold_decisions(
     return _learn(scores)
 
 
-@torch.no_grad()
 def draw_held_out(
     method: Method, tasks: TaskSet, sizes: EpisodeSizes, device: torch.device, seed: int, share: float = 1.0
 ) -> list[HeldOutScores]:
@@ -83,7 +84,6 @@ def draw_held_out(
 
     Sizes that the method refuses are left out.
     """
-    method.eval()
     rng = np.random.default_rng([seed, 2])
     out: list[HeldOutScores] = []
     for _ in range(math.ceil(share * (N_BATCHES if method.is_learned else N_BATCHES_UNLEARNED))):
@@ -118,7 +118,7 @@ def draw_sizes(
 
 def _learn(scores: Sequence[HeldOutScores]) -> Calibration:
     """Scores that are standardised are like those of the model that ships, from whose calibration learning starts."""
-    is_standardised = all(one.evidence.is_standardised for one in scores)
+    is_standardised = all(one.support.is_standardised for one in scores)
     return learn_calibration(scores, load_universal().calibration if is_standardised else None)
 
 
@@ -130,8 +130,9 @@ def _draw(
     episode_sizes = EpisodeSizes(
         size.normal, size.anomaly, size.query_normal + size.unlabelled, size.query_anomaly + size.unlabelled_anomaly
     )
-    support, drawn = Episodes([tasks], episode_sizes, "resampled", device).draw([chosen], [rng])
-    query = LabelledRows(drawn.normal[:, :, : size.query_normal], drawn.anomaly[:, :, : size.query_anomaly])
-    rest = LabelledRows(drawn.normal[:, :, size.query_normal :], drawn.anomaly[:, :, size.query_anomaly :])
+    episodes = Episodes([tasks], episode_sizes, "resampled", device).draw([chosen], [rng])
+    support, drawn = of_replica(episodes, 0)
+    query = LabelledRows(drawn.normal[:, : size.query_normal], drawn.anomaly[:, : size.query_anomaly])
+    rest = LabelledRows(drawn.normal[:, size.query_normal :], drawn.anomaly[:, size.query_anomaly :])
     has_unlabelled = size.unlabelled + size.unlabelled_anomaly > 0
     return HeldOutEpisode(support, query, rest.joined() if has_unlabelled else None)

@@ -16,22 +16,25 @@ from oddshot.data.tables.label_copies import warn_of_label_copies
 from oddshot.data.task import ANOMALY, NORMAL, Task
 from oddshot.errors import InputError, require_type, require_whole_number
 from oddshot.methods import find_method
-from oddshot.methods.contract import LabelledRows, Method
-from oddshot.methods.ensemble import Ensemble, split_replicas, typical_scores
+from oddshot.methods.contract import Method
+from oddshot.methods.ensemble import Ensemble, typical_scores
 from oddshot.methods.relative import RelativeConfig
-from oddshot.model.device import resolve_device
+from oddshot.score.rows import LabelledRows
 from oddshot.storage.model_file import Model
 from oddshot.training.algorithm import History, TrainingConfig, TrainingData, train
 from oddshot.training.arguments import check_callbacks, check_seed, check_settings, check_tasks, split_settings
 from oddshot.training.batches import validation_episodes
 from oddshot.training.candidates import AUTO, CandidateTraining
 from oddshot.training.choosing import choose_model, compared_fleet
+from oddshot.training.device import resolve_device
 from oddshot.training.held_out import learn_decisions
 from oddshot.training.interruption import check_resumable, interruption_facts, resumed_config
 from oddshot.training.interrupts import until_interrupted
 from oddshot.training.progress import ProgressMode, training_bar, until_stopped, working_bar
 from oddshot.training.ranks import Ranks
 from oddshot.training.thresholds import find_threshold
+from oddshot.training.trainable import Trainable
+from oddshot.training.validation import of_replica
 from oddshot.universal.shipped import find_model
 
 
@@ -63,7 +66,7 @@ def meta_train(
         Tasks for early stopping and calibration, and for the choice of a method; by default they are taken from
         `tasks`: with "auto" by cross-validation, with a method a tenth, drawn at random.
     method : str, default="auto"
-        The name of a method; `oddshot.methods.METHODS` lists them. With "auto", the model that ships, that model
+        The name of a method; `oddshot.methods.method_names` lists them. With "auto", the model that ships, that model
         trained further, simple methods and new networks are compared on held-out tasks: the best of them is trained on
         all tasks, and the model that ships is returned unless another one is clearly ahead of it.
     start : Model, str or Path, optional
@@ -152,19 +155,19 @@ def meta_train(
         train_tasks, valid_tasks = (
             _split(encoded, seed) if held_out is None else (encoded, _task_set(held_out, encoding))
         )
-        learned = _make_replicas(method_type, encoding.n_attributes, config, members)
+        replicas = _make_replicas(method_type, encoding.n_attributes, config, members)
         data = TrainingData([train_tasks] * members, [valid_tasks] * members, sizes)
         with training_bar(training, enabled=progress) as on_epoch:
             history = train(
-                learned, data, [seed + k for k in range(members)], config=training, device=torch_device,
+                replicas, data, [seed + k for k in range(members)], config=training, device=torch_device,
                 on_epoch=until_stopped(on_epoch, stop), ranks=ranks,
                 start=None if start_model is None else start_model.method,
             )  # fmt: skip
         interrupted = interruption_facts(encoded) if stop is not None and stop() else {}
         streams = [np.random.SeedSequence([seed, 1])]
-        support_and_query = validation_episodes([valid_tasks], sizes, "resampled", torch_device, streams)
-        learned = _as_members(learned, support_and_query)
-        threshold = find_threshold(learned, *support_and_query)
+        drawn = of_replica(validation_episodes([valid_tasks], sizes, "resampled", torch_device, streams), 0)
+        learned = _as_members(replicas.all_trained(), drawn)
+        threshold = find_threshold(learned, *drawn)
         calibration = learn_decisions(learned, valid_tasks, sizes, torch_device, seed)
         return Model(learned, encoding, threshold, _training_facts(history, data, seed) | interrupted, calibration)
 
@@ -267,9 +270,9 @@ def continued_config(config: Any) -> Any:
     return config.with_marks() if isinstance(config, RelativeConfig) else config
 
 
-def _make_replicas(method: type[Method], n_attributes: int, config: Any, members: int) -> Method:
+def _make_replicas(method: type[Method], n_attributes: int, config: Any, members: int) -> Trainable:
     """The method with one replica for each member of the ensemble."""
-    replicas = method(n_attributes, config, members)
+    replicas = Trainable(method, n_attributes, config, members)
     if members > 1 and not replicas.is_learned:
         raise InputError(
             f"method {method.name!r} learns nothing from other tasks: all {members} members would be alike"
@@ -277,12 +280,9 @@ def _make_replicas(method: type[Method], n_attributes: int, config: Any, members
     return replicas
 
 
-def _as_members(replicas: Method, episodes: tuple[LabelledRows, LabelledRows]) -> Method:
-    """The replicas as members of an ensemble, a single one as it is. episodes: support and query of held-out tasks."""
-    if replicas.replicas == 1:
-        return replicas
-    parts = split_replicas(replicas, lambda: type(replicas)(replicas.n_attributes, replicas.config))
-    return Ensemble(parts, typical_scores(parts, *episodes))
+def _as_members(methods: Sequence[Method], episodes: tuple[LabelledRows, LabelledRows]) -> Method:
+    """The members of an ensemble, a single one as it is. episodes: support and query of held-out tasks."""
+    return methods[0] if len(methods) == 1 else Ensemble(methods, typical_scores(methods, *episodes))
 
 
 def _training_facts(history: History, data: TrainingData, seed: int) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from time import monotonic
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from rich.console import Console, RenderableType
 from rich.progress import (
@@ -18,7 +18,9 @@ from rich.progress import (
 from rich.text import Text
 
 from oddshot.errors import printable
-from oddshot.training.algorithm import EpochProgress, TrainingConfig
+
+if TYPE_CHECKING:
+    from oddshot.training.algorithm import EpochProgress, TrainingConfig
 
 ProgressMode = bool | Literal["epochs"]  # whether to show it; "epochs": a line for every epoch in place of a bar
 
@@ -28,8 +30,8 @@ BAR_WIDTH = 16  # with the numbers of epochs and the times, the line is shorter 
 
 @contextmanager
 def training_bar(
-    config: TrainingConfig, *, enabled: ProgressMode = True, title: str = "training"
-) -> Iterator[Callable[[EpochProgress], None]]:
+    config: "TrainingConfig", *, enabled: ProgressMode = True, title: str = "training"
+) -> Iterator[Callable[["EpochProgress"], None]]:
     """Yields a function to call after each epoch; it shows loss, validation AUC and the remaining time."""
     columns = (
         BarColumn(BAR_WIDTH),
@@ -41,7 +43,7 @@ def training_bar(
     with bar:
         line, last_epoch = bar.add_task(title, total=config.epochs, left=""), 0
 
-        def on_epoch(state: EpochProgress) -> None:
+        def on_epoch(state: "EpochProgress") -> None:
             nonlocal log, last_epoch
             if state.epoch <= last_epoch:  # another training begins
                 bar.reset(line)
@@ -85,11 +87,11 @@ def scoring_bar(*, enabled: bool = True) -> Iterator[Callable[[str, int], None]]
 
 
 def until_stopped(
-    on_epoch: Callable[[EpochProgress], None], stop: Callable[[], bool] | None
-) -> Callable[[EpochProgress], bool]:
+    on_epoch: Callable[["EpochProgress"], None], stop: Callable[[], bool] | None
+) -> Callable[["EpochProgress"], bool]:
     """The same function of an epoch, which also says whether training is to end there."""
 
-    def call(state: EpochProgress) -> bool:
+    def call(state: "EpochProgress") -> bool:
         on_epoch(state)
         return stop is not None and stop()
 
@@ -139,7 +141,7 @@ def _progress_bar(*columns: ProgressColumn, enabled: bool) -> Progress:
     return TitledProgress(*columns, console=console, disable=hidden, transient=True)
 
 
-def time_left(state: EpochProgress, config: TrainingConfig, seconds: float) -> tuple[float, float]:
+def time_left(state: "EpochProgress", config: "TrainingConfig", seconds: float) -> tuple[float, float]:
     """Seconds until training ends, at least and at most, with epochs as fast as those of the `seconds` so far.
 
     It ends when patience is spent. When that is cannot be told earlier: every better epoch puts it off.

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, distributed
 
 from oddshot.errors import InputError
-from oddshot.model.device import resolve_device
+from oddshot.training.device import resolve_device
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from oddshot.methods.contract import LabelledRows, Method
+from oddshot.score.rows import LabelledRows
 from oddshot.training.batches import Episodes
 from oddshot.training.stepping import Stepper
-from oddshot.training.validation import EarlyStopping, Validator, select_replicas
+from oddshot.training.trainable import Trainable
+from oddshot.training.validation import EarlyStopping, Validator
 
 MAX_SHARE_RUNNING = 0.75  # of the replicas, for the others to be left out
 MIN_CUDA_EPOCH = 200  # on CUDA, steps are then captured anew, which takes as long as dozens of epochs of a fast method
@@ -20,7 +21,7 @@ MIN_CUDA_EPOCH = 200  # on CUDA, steps are then captured anew, which takes as lo
 class TrainedReplicas:
     """R replicas that are trained together. rngs: of each replica. held_out: support and query of its validation."""
 
-    method: Method
+    trainable: Trainable
     episodes: Episodes
     rngs: Sequence[np.random.Generator]
     held_out: tuple[LabelledRows, LabelledRows]
@@ -30,7 +31,6 @@ class TrainedReplicas:
     def train_epoch(self, batch_size: int) -> Tensor:
         """One pass over the training tasks in batches of equal size, at most `batch_size`. Returns the mean loss."""
         # NOTE[PAPER] Algorithm 1 takes one task a step; its experiments say "batch size 256", read here as tasks.
-        self.method.train()
         orders = [rng.permutation(tasks) for tasks, rng in zip(self.episodes.all_tasks, self.rngs, strict=True)]
         n_batches = -(-len(orders[0]) // batch_size)
         batches = zip(*(np.array_split(order, n_batches) for order in orders), strict=True)
@@ -40,21 +40,21 @@ class TrainedReplicas:
     def without_stopped(self, stopping: EarlyStopping, epoch: int) -> "TrainedReplicas":
         """Only the replicas that still run, if enough have stopped for that to save time; else all of them."""
         running = stopping.running
-        is_too_early = self.method.device.type == "cuda" and epoch < MIN_CUDA_EPOCH
-        if is_too_early or len(running) > MAX_SHARE_RUNNING * self.method.replicas:
+        is_too_early = self.trainable.device.type == "cuda" and epoch < MIN_CUDA_EPOCH
+        if is_too_early or len(running) > MAX_SHARE_RUNNING * self.trainable.replicas:
             return self
         stopping.keep(running)
-        return self._subset(running.to(self.method.device))
+        return self._subset(running.to(self.trainable.device))
 
     def _subset(self, which: Tensor) -> "TrainedReplicas":
-        method = select_replicas(self.method, which)
+        trainable = self.trainable.subset(which)
         support, query = (LabelledRows(*(part[which] for part in rows)) for rows in self.held_out)
         return replace(
             self,
-            method=method,
+            trainable=trainable,
             episodes=self.episodes.subset(which),
             rngs=[self.rngs[r] for r in which.tolist()],
             held_out=(support, query),
-            step=self.step.subset(method, which),
-            validate=Validator(method, support, query),
+            step=self.step.subset(trainable, which),
+            validate=Validator(trainable, support, query),
         )

@@ -5,9 +5,10 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from oddshot.methods.contract import LabelledRows, Method
+from oddshot.score.rows import LabelledRows
 from oddshot.training.cuda_graphs import CudaGraphsByShape, replacement_generator
 from oddshot.training.ranks import Ranks
+from oddshot.training.trainable import Trainable
 
 
 class Stepper:
@@ -16,11 +17,13 @@ class Stepper:
     dropout_generator: the random generator of dropout. ranks: the processes that share the tasks of each batch.
     """
 
-    def __init__(self, method: Method, learning_rate: float, dropout_generator: torch.Generator, ranks: Ranks) -> None:
-        self.method, self.learning_rate, self.ranks = method, learning_rate, ranks
+    def __init__(
+        self, trainable: Trainable, learning_rate: float, dropout_generator: torch.Generator, ranks: Ranks
+    ) -> None:
+        self.trainable, self.learning_rate, self.ranks = trainable, learning_rate, ranks
         self.dropout_generator = dropout_generator
         on_cuda = dropout_generator.device.type == "cuda"
-        parameters = list(method.parameters())
+        parameters = trainable.parameters
         self.optimizer = torch.optim.Adam(parameters or [torch.empty(0)], lr=learning_rate, capturable=on_cuda)
         self.n_steps = 0
         self.run: Callable[..., Tensor] = self._step
@@ -34,16 +37,16 @@ class Stepper:
 
     def __call__(self, support: LabelledRows, query: LabelledRows) -> Tensor:
         """Take one step. Returns the loss before it, [R]."""
-        support, query, unlabelled = self.method.augment_episode(support, query, self.n_steps)
+        support, query, unlabelled = self.trainable.method.vary_episode(support, query, self.n_steps)
         self.n_steps += 1
         return self.run(*support, *query, *([] if unlabelled is None else [unlabelled]))
 
-    def subset(self, method: Method, which: Tensor) -> "Stepper":
-        """The steps of some replicas, which go on where these are. method: their weights. which: [n], their indices."""
-        method.set_dropout_noise(self.dropout_generator)
-        chosen = Stepper(method, self.learning_rate, self.dropout_generator, self.ranks)
+    def subset(self, trainable: Trainable, which: Tensor) -> "Stepper":
+        """The steps of some replicas, which go on where these are. trainable: their weights. which: [n], places."""
+        trainable.noise = self.dropout_generator
+        chosen = Stepper(trainable, self.learning_rate, self.dropout_generator, self.ranks)
         chosen.n_steps = self.n_steps
-        for old, new in zip(self.method.parameters(), method.parameters(), strict=True):
+        for old, new in zip(self.trainable.parameters, trainable.parameters, strict=True):
             moments = self.optimizer.state.get(old, {})  # none of a parameter that no step has used yet
             chosen.optimizer.state[new].update(
                 {name: value.clone() if name == "step" else value[which] for name, value in moments.items()}
@@ -64,29 +67,24 @@ class Stepper:
             return self._step(*inputs)  # too few tasks to share: every process does the whole step
         first, end = self.ranks.shard(n_tasks)
         own = [rows[:, first:end] for rows in inputs]
-        self._set_shard_margins(first, n_tasks - end)
+        self.trainable.shard_margins = (first, n_tasks - end)
         loss = self._loss(own) * ((end - first) / n_tasks)  # the loss is a mean over tasks
-        self._set_shard_margins(0, 0)
+        self.trainable.shard_margins = (0, 0)
         self._clear_gradients()
         loss.sum().backward()
         # A parameter that the step does not use has no gradient in any process, and Adam does not change it.
-        gradients = [parameter.grad for parameter in self.method.parameters() if parameter.grad is not None]
+        gradients = [parameter.grad for parameter in self.trainable.parameters if parameter.grad is not None]
         self.ranks.all_reduce_sum([loss, *gradients])
         self.optimizer.step()
         return loss.detach()
 
     def _loss(self, inputs: Sequence[Tensor]) -> Tensor:
         unlabelled = inputs[4] if len(inputs) > 4 else None
-        return self.method.loss(LabelledRows(*inputs[:2]), LabelledRows(*inputs[2:4]), unlabelled)
-
-    def _set_shard_margins(self, before: int, after: int) -> None:
-        """Tell the networks how many tasks of the whole batch come before and after this process's shard."""
-        for network in self.method.networks:
-            network.shard_margins = (before, after)
+        return self.trainable.loss(LabelledRows(*inputs[:2]), LabelledRows(*inputs[2:4]), unlabelled)
 
     def _clear_gradients(self) -> None:
         self.optimizer.zero_grad(set_to_none=True)
 
     def _replace_dropout_generator(self) -> None:
         self.dropout_generator = replacement_generator(self.dropout_generator)
-        self.method.set_dropout_noise(self.dropout_generator)
+        self.trainable.noise = self.dropout_generator

@@ -1,30 +1,31 @@
 """The threshold that decides where a model has no calibration."""
 
-import torch
-from torch import Tensor
+import numpy as np
+from numpy.typing import NDArray
 
-from oddshot.methods.contract import LabelledRows, Method
+from oddshot.methods.contract import Method
+from oddshot.score.rows import LabelledRows
 from oddshot.storage.model_file import DEFAULT_THRESHOLD
 
+FloatArray = NDArray[np.float64]
 
-@torch.no_grad()
+
 def find_threshold(method: Method, support: LabelledRows, query: LabelledRows) -> float:
-    """The fraction of the scores' span with the highest balanced accuracy on the queries."""
+    """The fraction of the scores' range with the highest balanced accuracy on the queries: [T, n, M] in NumPy."""
     score = method.adapt(support)
-    low, high = (end.unsqueeze(-1) for end in score.span(support))
-    has_span = (high > low).squeeze(
-        -1
-    )  # tasks whose labelled anomaly scores no higher than the normal rows are left out
-    normal, anomaly = ((score(rows) - low) / (high - low) for rows in query)
-    if not has_span.any():
+    low, high = (end[..., None] for end in score.score_range(support))
+    has_range = (high > low)[..., 0]  # tasks whose labelled anomaly scores no higher than the normal rows are left out
+    if not has_range.any():
         return DEFAULT_THRESHOLD
-    return best_threshold(normal[has_span].flatten(), anomaly[has_span].flatten())
+    with np.errstate(divide="ignore", invalid="ignore"):
+        normal, anomaly = ((score(rows) - low) / (high - low) for rows in query)
+    return best_threshold(normal[has_range].ravel(), anomaly[has_range].ravel())
 
 
-def best_threshold(normal: Tensor, anomaly: Tensor) -> float:
+def best_threshold(normal: FloatArray, anomaly: FloatArray) -> float:
     """The threshold, midway between two adjacent scores, of highest balanced accuracy. normal: [N], anomaly: [A]."""
-    scores = torch.cat([normal, anomaly]).sort().values
+    scores = np.sort(np.concatenate([normal, anomaly]))
     thresholds = (scores[1:] + scores[:-1]) / 2
-    true_negative_rate = torch.searchsorted(normal.sort().values, thresholds, right=True) / len(normal)
-    false_negative_rate = torch.searchsorted(anomaly.sort().values, thresholds, right=True) / len(anomaly)
+    true_negative_rate = np.sort(normal).searchsorted(thresholds, side="right") / len(normal)
+    false_negative_rate = np.sort(anomaly).searchsorted(thresholds, side="right") / len(anomaly)
     return float(thresholds[(true_negative_rate - false_negative_rate).argmax()])

@@ -1,22 +1,41 @@
 """The AUC of a method on held-out episodes, and early stopping at its best weights."""
 
-import copy
+from collections.abc import Sequence
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
-from oddshot.methods.contract import LabelledRows, Method
-from oddshot.model.auc import exact_auc
+from oddshot.methods.contract import Method
+from oddshot.score.auc import exact_auc
+from oddshot.score.rows import LabelledRows
 from oddshot.training.cuda_graphs import CudaGraphFunction
+from oddshot.training.trainable import Trainable
+
+FloatArray = NDArray[np.float64]
 
 
-@torch.no_grad()
-def evaluate(method: Method, support: LabelledRows, query: LabelledRows) -> tuple[Tensor, Tensor]:
-    """AUC of the queries of every task, [R, T] each: ties counted as errors (Eq. 8), and as one half."""
-    method.eval()
-    n_normal, scores = query.normal.shape[2], method.adapt(support)(query.joined())
-    normal, anomaly = scores[..., :n_normal], scores[..., n_normal:]
+def evaluate(method: Method, support: LabelledRows, query: LabelledRows) -> tuple[FloatArray, FloatArray]:
+    """AUC of the queries of every task, [T] each, in NumPy: ties counted as errors (Eq. 8), and as one half."""
+    scores = method.adapt(support)(query.joined())
+    normal, anomaly = scores[..., : query.n_normal], scores[..., query.n_normal :]
     return exact_auc(normal, anomaly, ties=0.0), exact_auc(normal, anomaly)
+
+
+def evaluate_replicas(
+    methods: Sequence[Method], support: LabelledRows, query: LabelledRows
+) -> tuple[FloatArray, FloatArray]:
+    """The same of several methods, each on its own episodes, tensors [R, T, n, M]: [R, T] each."""
+    both = [evaluate(method, *of_replica((support, query), r)) for r, method in enumerate(methods)]
+    errors, halves = (np.stack(parts) for parts in zip(*both, strict=True))
+    return errors, halves
+
+
+def of_replica(episodes: tuple[LabelledRows, LabelledRows], replica: int) -> tuple[LabelledRows, LabelledRows]:
+    """Support and query of one replica in NumPy, [T, n, M], of tensors [R, T, n, M]."""
+    support, query = (LabelledRows(*(part[replica].cpu().numpy() for part in rows)) for rows in episodes)
+    return support, query
 
 
 class Validator:
@@ -26,43 +45,27 @@ class Validator:
     same best epoch; only these are validated.
     """
 
-    def __init__(self, method: Method, support: LabelledRows, query: LabelledRows, n_folds: int = 0) -> None:
-        self.method, self.n_folds = method, n_folds
-        self.validated = first_replicas(method, n_folds) if 0 < n_folds < method.replicas else method
+    def __init__(self, trainable: Trainable, support: LabelledRows, query: LabelledRows, n_folds: int = 0) -> None:
+        self.trainable, self.n_folds = trainable, n_folds
+        self.n_validated = n_folds if 0 < n_folds < trainable.replicas else trainable.replicas
         self.support, self.query = (
-            LabelledRows(*(part[: self.validated.replicas] for part in rows)) for rows in (support, query)
+            LabelledRows(*(part[: self.n_validated] for part in rows)) for rows in (support, query)
         )
         on_cuda = support.normal.device.type == "cuda"
         self.mean_auc = CudaGraphFunction(self._mean_auc) if on_cuda else self._mean_auc
 
     def __call__(self) -> Tensor:
         """Validate the current weights. Returns [R]."""
-        self.method.eval()
-        if self.validated is not self.method:
-            copy_replicas(self.method, self.validated)
         return self.mean_auc()
 
+    @torch.no_grad()
     def _mean_auc(self) -> Tensor:
-        auc = evaluate(self.validated, self.support, self.query)[1].mean(-1)
-        return auc.mean().repeat(self.method.replicas) if self.n_folds else auc
-
-
-def first_replicas(method: Method, n: int) -> Method:
-    """The first n replicas of a method as one of their own, with copies of their weights."""
-    return select_replicas(method, torch.arange(n, device=method.device))
-
-
-def select_replicas(method: Method, which: Tensor) -> Method:
-    """Some replicas of a method as one of their own, with copies of their weights. which: [n], on its device."""
-    selected = type(method)(method.n_attributes, method.config, len(which)).to(method.device)
-    selected.is_being_trained = method.is_being_trained
-    selected.load_state_dict({name: value[which] for name, value in method.state_dict().items()})
-    return selected
-
-
-def copy_replicas(method: Method, first: Method) -> None:
-    """Copy the weights of the first replicas of a method to one that has only these."""
-    first.load_state_dict({name: value[: first.replicas] for name, value in method.state_dict().items()})
+        trainable, n = self.trainable, self.query.n_normal
+        first = {name: tensor[: self.n_validated] for name, tensor in trainable.tensors.items()}
+        method = trainable.kind(trainable.n_attributes, trainable.config, first)
+        scores = method.learned(self.support)(self.query.joined())
+        auc = torch.as_tensor(exact_auc(scores[..., :n], scores[..., n:])).mean(-1)  # some methods score in NumPy
+        return auc.mean().repeat(trainable.replicas) if self.n_folds else auc
 
 
 class EarlyStopping:
@@ -71,14 +74,14 @@ class EarlyStopping:
     A replica stops if its validation AUC has not improved for `patience` epochs; its best weights are then final.
     """
 
-    def __init__(self, method: Method, patience: int) -> None:
-        self.method, self.patience = method, patience
-        self.best_auc = torch.full((method.replicas,), -1.0, dtype=torch.float64)
-        self.best_epoch = torch.zeros(method.replicas, dtype=torch.int64)
-        self.stopped_at = torch.zeros(method.replicas, dtype=torch.int64)
-        self.stopped = torch.zeros(method.replicas, dtype=torch.bool)
-        self.trained = torch.arange(method.replicas)  # the replicas whose AUCs are given
-        self.weights = copy.deepcopy(method.state_dict())
+    def __init__(self, trainable: Trainable, patience: int) -> None:
+        self.trainable, self.patience = trainable, patience
+        self.best_auc = torch.full((trainable.replicas,), -1.0, dtype=torch.float64)
+        self.best_epoch = torch.zeros(trainable.replicas, dtype=torch.int64)
+        self.stopped_at = torch.zeros(trainable.replicas, dtype=torch.int64)
+        self.stopped = torch.zeros(trainable.replicas, dtype=torch.bool)
+        self.trained = torch.arange(trainable.replicas)  # the replicas whose AUCs are given
+        self.weights = trainable.state()
         self.epochs_since_best = 0
 
     @property
@@ -95,10 +98,10 @@ class EarlyStopping:
         """From now on, only these of the replicas that are trained are given."""
         self.trained = self.trained[which]
 
-    def update(self, epoch: int, auc: Tensor, method: Method) -> None:
+    def update(self, epoch: int, auc: Tensor, trainable: Trainable) -> None:
         """Compare current weights with the best ones.
 
-        auc: of the trained replicas, after this epoch. method: their weights.
+        auc: of the trained replicas, after this epoch. trainable: their weights.
         """
         auc_device, auc = auc.device, auc.cpu()
         is_better = (auc > self.best_auc[self.trained]) & ~self.stopped[self.trained]
@@ -111,9 +114,9 @@ class EarlyStopping:
         )
         if len(better) > 0:
             source, target = (places.to(auc_device) for places in (is_better.nonzero().squeeze(-1), better))
-            for name, value in method.state_dict().items():
-                self.weights[name].index_copy_(0, target, value.index_select(0, source))
+            for name, value in trainable.tensors.items():
+                self.weights[name].index_copy_(0, target, value.detach().index_select(0, source))
 
     def restore_best(self) -> None:
         """Set the weights of every replica to its best ones."""
-        self.method.load_state_dict(self.weights)
+        self.trainable.load(self.weights)

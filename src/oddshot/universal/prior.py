@@ -6,7 +6,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from oddshot.methods.contract import LabelledRows
+from oddshot.score.arrays import Array
+from oddshot.score.rows import LabelledRows
 
 MAX_LATENT_DIMS, MAX_CLUSTERS = 12, 6  # of one task
 N_HIDDEN_UNITS = 24  # of the random network that maps latent rows to columns
@@ -56,6 +57,12 @@ class SyntheticEpisodes(NamedTuple):
     query: LabelledRows
     unlabelled: Tensor | None
     is_anomaly: Tensor
+
+
+def in_numpy(episodes: SyntheticEpisodes) -> tuple[LabelledRows, LabelledRows, Array | None]:
+    """Support, query and unlabelled rows as a method adapts to them: [T, n, M] in NumPy."""
+    support, query = (LabelledRows(*(rows[0].numpy() for rows in part)) for part in (episodes.support, episodes.query))
+    return support, query, None if episodes.unlabelled is None else episodes.unlabelled[0].numpy()
 
 
 class Prior:

@@ -17,7 +17,7 @@ def scaled(values: list[float], query: list[float | None]) -> Cells:
         return [0.0 if value is None else from_constant(value, values[0]) for value in query]
     largest = max(abs(value - mean) for value in values)  # squares of tiny numbers would vanish
     deviation = largest * math.sqrt(math.fsum(((value - mean) / largest) ** 2 for value in values) / len(values))
-    return [0.0 if value is None else min(max((value - mean) / deviation, -1e9), 1e9) for value in query]
+    return [0.0 if value is None else min(max((value - mean) / deviation, -(2.0**30)), 2.0**30) for value in query]
 
 
 def from_constant(value: float, constant: float) -> float:

@@ -9,7 +9,6 @@ import pyarrow as pa
 import pytest
 
 from oddshot import FewShotDetector, Task
-from oddshot.training.meta_training import fit_encoding
 
 SIX = [0, 0, 0, 0, 0, 1]
 
@@ -98,6 +97,7 @@ def test_only_the_first_rows_agree():
 
 
 def test_tasks_to_train_on():
+    fit_encoding = pytest.importorskip("oddshot.training.meta_training").fit_encoding
     y = np.array([0] * 30 + [1] * 6)
     tasks = [Task("a", frame(36, flag=y), y), Task("b", frame(36, flag=y), y)]
     with pytest.warns(UserWarning, match="2 tasks: column 'flag' repeats the labels of all 72 labelled rows"):

@@ -1,70 +1,89 @@
-"""An adapted scorer as an ONNX file, written only where onnxruntime gives torch's scores."""
+"""An adapted scorer as an ONNX file: the graph that its score makes of ndonnx's arrays.
 
+The file is written only where onnxruntime gives the score's own numbers.
+"""
+
+import dataclasses
 import json
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from oddshot.adapted.onnx_export.encoding import add_encoding, numeric_encoders
-from oddshot.adapted.onnx_export.graph import DOUBLE, FLOAT, Graph, import_package
-from oddshot.adapted.onnx_export.scores import add_score
+from oddshot.adapted.onnx_export.columns import SCORES, column_inputs, draw_rows, kind_of_rows
 from oddshot.adapted.task import AdaptedTask
-from oddshot.data.encoding.numeric_arrays import encode_array
 from oddshot.data.files import as_path, write_bytes
-from oddshot.errors import InputError
+from oddshot.errors import InputError, missing_package, require_type
 
 MAX_RELATIVE_ERROR = 1e-5
 N_CHECKED_ROWS = 1000
-MISSING_SHARE = 0.05  # of the values of the rows that are checked
 N_ROUNDINGS, ROUNDING, ROUNDING_MARGIN = 24, 2.0**-20, 3.0  # of rows in float32, and of the changes that these cause
+NUMBER_TYPES = ("float64", "float32")
 
 
-def write_onnx(path: str | Path, task: AdaptedTask) -> None:
+def write_onnx(path: str | Path, task: AdaptedTask, number_type: str = "float64") -> None:
     """Write the scorer of a task, whole or not at all."""
     path = as_path(path)
-    content = to_onnx(task)
-    rows, encoded = random_rows(task)
+    require_type("number_type", number_type, str, " or ".join(map(repr, NUMBER_TYPES)))
+    if number_type not in NUMBER_TYPES:
+        raise InputError(f"number_type is {number_type!r}; there are {' and '.join(NUMBER_TYPES)}")
+    content = to_onnx(task, number_type)
+    rows, encoded = draw_rows(task.encoding, N_CHECKED_ROWS, number_type)
     error = largest_error(task, encoded, run_onnx(content, rows))
     if not error <= MAX_RELATIVE_ERROR:
         raise InputError(
-            f"{path}: not written, onnxruntime's scores differ from torch's by {error:.1e} of their size, "
+            f"{path}: not written, onnxruntime's scores differ from the detector's by {error:.1e} of their size, "
             f"more than {MAX_RELATIVE_ERROR:g}"
         )
     write_bytes(path, content)
 
 
-def to_onnx(task: AdaptedTask) -> bytes:
-    """The file's content: rows -> scores [n] in float64.
-
-    Rows are [n, columns] in float64, NaN where a value is missing, if all columns of use are numbers, else encoded,
-    [n, attributes] in float32.
-    """
-    graph, rows, encoders = Graph(), "rows", numeric_encoders(task.encoding)
-    if encoders is not None:
-        rows = add_encoding(graph, rows, encoders)
-    try:
-        scores = add_score(graph, task.compiled, rows)
-    except InputError as error:
-        raise InputError(f"method {task.model.method.name!r} cannot be exported: {error}") from None
-    graph.add("Identity", scores, output="scores")
-    columns = [encoder.name for encoder in task.encoding.encoders]
+def to_onnx(task: AdaptedTask, number_type: str = "float64") -> bytes:
+    """The file's content: the columns, or encoded rows -> scores [n] in float64; see `kind_of_rows`."""
+    if not task.prepared.runs_in_threads:  # it calls another library
+        raise InputError(
+            f"method {task.model.method.name!r} cannot be exported: its scores are neither a network's nor those of "
+            "the model that ships"
+        )
+    ndx = import_package("ndonnx")
+    import_package("onnxruntime")  # by which ndonnx computes what is constant
+    inputs, rows = column_inputs(task.encoding, number_type)
+    scores = in_graph(task.prepared)(rows)
+    model = ndx.build(inputs, {SCORES: scores})
     facts = {
         "threshold": repr(task.threshold),
-        "rows": "attributes" if encoders is None else "columns",
-        "columns": json.dumps(columns),
+        "rows": kind_of_rows(task.encoding),
+        "columns": json.dumps([encoder.name for encoder in task.encoding.encoders]),
         "attributes": json.dumps(task.encoding.attribute_names),
     }
-    if encoders is None:
-        return graph.to_bytes(task.encoding.n_attributes, FLOAT, facts)
-    return graph.to_bytes(len(columns), DOUBLE, facts)
+    model.graph.name = model.producer_name = "oddshot"
+    model.graph.output[0].type.tensor_type.shape.dim[0].dim_param = "n"
+    import_package("onnx").helper.set_model_props(model, facts)
+    content: bytes = model.SerializeToString(deterministic=True)
+    return content
+
+
+def in_graph(value: Any) -> Any:
+    """A prepared score, or a part of it, with its NumPy arrays as constants of a graph."""
+    if isinstance(value, np.ndarray | np.floating):
+        import ndonnx as ndx
+
+        return ndx.asarray(np.ascontiguousarray(value)) if isinstance(value, np.ndarray) else float(value)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        changed = {name: in_graph(part) for name, part in vars(value).items()}
+        return dataclasses.replace(value, **changed)
+    if isinstance(value, tuple):  # named tuples are made of their fields
+        parts = [in_graph(part) for part in value]
+        return tuple(parts) if type(value) is tuple else type(value)(*parts)
+    return value
 
 
 def largest_error(task: AdaptedTask, encoded: NDArray[np.float32], found: NDArray[np.float64]) -> float:
-    """By how much scores differ from torch's, relative to their size, beyond what rounding does to torch's own.
+    """By how much scores differ from NumPy's, relative to their size, beyond what rounding does to NumPy's own.
 
-    A row that nearly equals one of the task's has a small distance to it, the difference of large numbers: torch's own
+    A row that nearly equals one of the task's has a small distance to it, the difference of large numbers: NumPy's own
     score then changes with the last digits of the row, which random ones in their place show.
     """
     scores, rng = task.score_as_new(encoded), np.random.default_rng(1)
@@ -77,21 +96,16 @@ def largest_error(task: AdaptedTask, encoded: NDArray[np.float32], found: NDArra
     return float((np.maximum(np.abs(found - scores) - ROUNDING_MARGIN * change, 0) / size).max())
 
 
-def random_rows(task: AdaptedTask) -> tuple[NDArray[Any], NDArray[np.float32]]:
-    """Random rows as the file takes them, and encoded."""
-    rng, encoders = np.random.default_rng(0), numeric_encoders(task.encoding)
-    if encoders is None:
-        encoded = rng.normal(size=(N_CHECKED_ROWS, task.encoding.n_attributes)).astype(np.float32)
-        return encoded, encoded
-    deviation = rng.normal(size=(N_CHECKED_ROWS, len(encoders)))
-    deviation[rng.random(deviation.shape) < MISSING_SHARE] = np.nan
-    deviation[::2, [encoder.constant for encoder in encoders]] = 0.0
-    rows = [encoder.mean for encoder in encoders] + deviation * [encoder.scale for encoder in encoders]
-    return rows, encode_array(encoders, rows)
-
-
-def run_onnx(content: bytes, rows: NDArray[Any]) -> NDArray[np.float64]:
-    """What onnxruntime makes of the rows: [n, columns or attributes] -> [n]."""
+def run_onnx(content: bytes, rows: dict[str, NDArray[Any]]) -> NDArray[np.float64]:
+    """What onnxruntime makes of the inputs: [n]."""
     session = import_package("onnxruntime").InferenceSession(content, providers=["CPUExecutionProvider"])
-    scores: NDArray[np.float64] = session.run(["scores"], {"rows": rows})[0]
+    scores: NDArray[np.float64] = session.run([SCORES], rows)[0]
     return scores
+
+
+def import_package(name: str) -> Any:
+    """A package of the extra `onnx`."""
+    try:
+        return import_module(name)
+    except ImportError:
+        raise missing_package("export_onnx", name, "ndonnx onnxruntime") from None

@@ -3,14 +3,15 @@
 from collections.abc import Callable, Iterator
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from oddshot.adapted.task import AdaptedTask
 from oddshot.app.sheet import Sheet
 from oddshot.data.task import ANOMALY, NORMAL
 from oddshot.methods.classical import IF, LR, RF, ClassicalConfig
-from oddshot.methods.contract import LabelledRows, Method
+from oddshot.methods.contract import Method
+from oddshot.score.blend import mean_distance
+from oddshot.score.rows import LabelledRows
 
 MAX_FOLDS = 10
 SKLEARN_TODAY = ClassicalConfig("modern")
@@ -60,9 +61,7 @@ def detector_scorer(sheet: Sheet, unlabelled: EncodedRows) -> FoldScorer:
 
 def nearest_normal_scorer(rows: EncodedRows, labels: LabelArray, held_out: EncodedRows) -> FloatArray:
     """The distance to the nearest row labelled normal."""
-    normal = torch.from_numpy(rows[labels == NORMAL].astype(np.float64))
-    distance = torch.cdist(torch.from_numpy(held_out.astype(np.float64)), normal)
-    nearest: FloatArray = distance.min(1).values.numpy()
+    nearest: FloatArray = mean_distance(held_out.astype(np.float64), rows[labels == NORMAL].astype(np.float64), 1)
     return nearest
 
 
@@ -98,7 +97,5 @@ def simple_scorers(unlabelled: EncodedRows) -> dict[str, FoldScorer]:
 def _adapted_scores(
     method: type[Method], normal: EncodedRows, anomaly: EncodedRows, held_out: EncodedRows
 ) -> FloatArray:
-    parts = [torch.from_numpy(part)[None, None] for part in (normal, anomaly, held_out)]
-    score = method(normal.shape[1], SKLEARN_TODAY).adapt(LabelledRows(*parts[:2]))
-    found: FloatArray = score(parts[2])[0, 0].numpy()
+    found: FloatArray = method(normal.shape[1], SKLEARN_TODAY).adapt(LabelledRows(normal, anomaly))(held_out)
     return found

@@ -20,7 +20,7 @@ FloatArray = NDArray[np.float64]
 PRODUCT, SHIPPED = "oddshot", "shipped model"  # in fleets, `oddshot` is trained on the fleet
 # What scores do not depend on.
 OTHER_PACKAGES = {"app", "bench", "cli", "scoring", "service", "web"}
-TRAINING_CODE = ("training/", "universal/prior.py", "universal/training.py")
+TRAINING_CODE = ("training/", "universal/prior.py", "training/shipped_weights.py")
 
 
 def score_product(episode: FieldEpisode, model: "Model | None" = None) -> FloatArray:

@@ -60,7 +60,7 @@ class CategoryColumn(ColumnEncoder):
             raise location.type_error(column, "text")
         codes, values = dictionary_codes(column)
         texts = canonical_text(values).to_pylist()
-        rows_by_code = self._encode_values(texts)
+        rows_by_code = self.attributes_of(texts)
         if not self.missing:
             location.note_missing(np.array([*(text is None for text in texts), True])[codes])
 
@@ -73,7 +73,7 @@ class CategoryColumn(ColumnEncoder):
         """Return the name and the number of categories."""
         return f"{self.name} ({len(self.categories)}{' and others' * self.other})"
 
-    def _encode_values(self, values: Sequence[str | None]) -> AttributeArray:
+    def attributes_of(self, values: Sequence[str | None]) -> AttributeArray:
         """Return the attributes of each of V values and, last, of a missing value: [V + 1, n_attributes]."""
         position = {category: i for i, category in enumerate(self.categories)}
         other = len(self.categories) if self.other else -1

@@ -14,7 +14,7 @@ from oddshot.data.tables.conversion import as_matrix
 from oddshot.data.tables.skipped_cells import SkippedCells
 from oddshot.errors import InputError
 
-_BLOCK_NUMBERS = 1 << 16  # scaled at a time, which stay in the processor's cache
+_BLOCK_NUMBERS = 1 << 14  # scaled at a time, which stay in the processor's cache
 
 
 def is_numeric_array(X: Any) -> bool:

@@ -5,15 +5,17 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
+Array = Any  # of NumPy or ndonnx
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 _MIN_DEVIATION = 1e-140  # below, squares lose digits and then vanish
 
-MAX_SCALED_VALUE = 1e9
-"""Scaled values are clipped to ±1e9: anything farther from the mean is as anomalous, and float32 can square it."""
+MAX_SCALED_VALUE = 2.0**30
+"""Scaled values are clipped to ±2³⁰: anything farther from the mean is as anomalous, and float32 can square it."""
 
 _MIN_ROWS_TO_LIMIT = 20
 _MAX_ROWS_TO_LIMIT = 20_000  # a sample of them suffices
@@ -110,22 +112,36 @@ def _tiny_deviation(blocks: Sequence[NDArray[Any]], mean: FloatArray) -> FloatAr
     return deviation
 
 
-def deviation_from_constant(
-    values: NDArray[Any], constant: Any, out: NDArray[np.float32], rounding: Any = 0.0
-) -> NDArray[np.bool_]:
-    """Write by how much values deviate from a constant, from -1 to 1, and return where they are missing.
+def share_of_constant(values: Array, constant: Array, rounding: Array) -> Array:
+    """By how much values deviate from a constant, from -1 to 1, 0 where they are missing; of any array library.
 
     A column that was constant in the rows seen has no scale, and what it is worth must not depend on its unit: it is
     the root of the deviation's share of the constant, at most 1. Where the constant is 0, any other value is 1 or -1.
     Deviations of at most `rounding` are none.
     """
-    missing: NDArray[np.bool_] = np.isnan(values)
-    size = np.abs(constant)
+    xp = array_namespace(values)
+    deviation = xp.where(xp.isnan(values), constant, values) - constant
+    deviation = xp.where(xp.abs(deviation) <= rounding, xp.zeros_like(deviation), deviation)
+    share = xp.minimum(xp.abs(deviation) / xp.abs(constant), xp.ones_like(deviation))
+    return xp.sign(deviation) * xp.sqrt(xp.where(deviation == 0, xp.zeros_like(share), share))
+
+
+def scaled(values: Array, mean: Array, scale: Array) -> Array:
+    """(values - mean) / scale within ±MAX_SCALED_VALUE, 0 where missing; of any array library."""
+    xp = array_namespace(values)
+    found = values - mean
+    found /= scale  # in place where arrays can be changed: memory for another one takes longer than the division
+    found = xp.clip(found, -MAX_SCALED_VALUE, MAX_SCALED_VALUE)
+    return xp.where(xp.isnan(found), xp.zeros_like(found), found)
+
+
+def deviation_from_constant(
+    values: NDArray[Any], constant: Any, out: NDArray[np.float32], rounding: Any = 0.0
+) -> NDArray[np.bool_]:
+    """Write what `share_of_constant` gives to out, and return where values are missing."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        deviation = np.where(missing, constant, values) - constant
-        deviation = np.where(np.abs(deviation) <= rounding, 0.0, deviation)
-        share = np.minimum(np.abs(deviation) / size, 1.0)
-    out[...] = np.sign(deviation) * np.sqrt(np.where(deviation == 0, 0.0, share))
+        out[...] = share_of_constant(values, np.asarray(constant), rounding)
+    missing: NDArray[np.bool_] = np.isnan(values)
     return missing
 
 
@@ -134,12 +150,7 @@ def standardise(values: NDArray[Any], mean: Any, scale: Any, out: NDArray[np.flo
 
     values, out and what is returned: [n] or [n, M]; mean and scale: scalars or [M].
     """
+    with np.errstate(over="ignore"):  # a tiny scale; clipped
+        out[...] = scaled(values, mean, scale)
     missing: NDArray[np.bool_] = np.isnan(values)
-    with np.errstate(over="ignore"):  # a tiny scale; clipped below
-        scaled = values - mean
-        scaled /= scale  # in place: memory for another block takes longer than the division
-    np.clip(scaled, -MAX_SCALED_VALUE, MAX_SCALED_VALUE, out=scaled)
-    if missing.any():
-        scaled[missing] = 0.0
-    out[...] = scaled
     return missing

@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from oddshot.data.tables.text_encoding import scan_text_file
-from oddshot.errors import InputError
+from oddshot.errors import InputError, missing_package
 
 _MAX_REASON = 200  # characters, of which some may be those of the file
 _NUMERIC_TYPES = ("NUMERIC", "REAL", "INTEGER")
@@ -18,7 +18,10 @@ def read_arff(path: Path, text_columns: Sequence[str] = ()) -> Any:
 
     text_columns is ignored: an ARFF file declares the types of its columns.
     """
-    import arff  # imported here because few users have such files
+    try:
+        import arff  # imported here because few users have such files
+    except ModuleNotFoundError:
+        raise missing_package(f"{path}: reading ARFF", "arff", "liac-arff") from None
 
     from oddshot.data.tables.arff_decoding import Decoder
 

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from oddshot.data.missing_cells import are_missing
 from oddshot.data.tables.column_names import check_unique_names
 from oddshot.errors import InputError, one_line
 
@@ -107,10 +108,8 @@ def _to_arrow_array(cells: Any) -> Any:
     try:
         return pa.array(cells, from_pandas=True)
     except _CONVERSION_ERRORS:
-        import pandas as pd
-
         cells = list(cells)
-        is_missing = pd.isna(pd.Series(cells, dtype=object)).tolist()
+        is_missing = are_missing(cells)
         return pa.array([None if missing else str(cell) for cell, missing in zip(cells, is_missing, strict=True)])
 
 

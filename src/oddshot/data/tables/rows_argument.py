@@ -3,8 +3,8 @@
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
+from oddshot.data.missing_cells import is_series
 from oddshot.errors import InputError, wrong_type
 
 _TABLES = "a data frame, an Arrow table, a dict of columns or a 2-D array"
@@ -29,7 +29,7 @@ def array_error(name: str, X: Any, error: Exception) -> InputError:
     name: of the argument.
     """
     reason = str(error).splitlines()[0].split(". The ")[0].split(". For more")[0]
-    if isinstance(X, pd.Series):
+    if is_series(X):
         return InputError(f"{name} is a Series; expected {_TABLES}, such as table.iloc[[i]] for row i")
     if reason.startswith("Expected 2D array, got scalar array"):
         return wrong_type(name, X, _TABLES)
