@@ -25,7 +25,7 @@ print(next(int(line.split()[1]) for line in open("/proc/self/status") if line.st
 OURS = """
 import sys
 from oddshot.cli import main
-options = ["--support=labelled.csv", "--label=fault", "--out=ours.csv", "--quiet", "--device=cpu"]
+options = ["--support=labelled.csv", "--label=fault", "--out=ours.csv", "--quiet"]
 sys.argv = ["oddshot", "score", "new.csv", *options]
 try:
     main()

@@ -18,7 +18,7 @@ from oddshot.score.auc import smooth_auc
 from oddshot.score.networks import Drop, Layers
 from oddshot.score.rows import LabelledRows
 
-CHUNK_ROWS = 1024  # scored at a time, so that what is computed of them stays in the cache
+CHUNK_ROWS = 2048  # scored at a time, so that what is computed of them stays in the cache
 
 
 class OwnScores(NamedTuple):

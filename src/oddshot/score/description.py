@@ -17,6 +17,7 @@ from oddshot.score.arrays import (
     over_tasks,
     parted,
     pool_table,
+    rectify,
     relu,
     swap,
 )
@@ -134,7 +135,9 @@ class Describer:
         xp, a, K = namespace(features), self.context.n_anomaly, self.context.n_labelled
         W = self.networks.pair.weights[0][..., :N_PAIR_FEATURES, :]
         units, lead = affine(W, xp.reshape(features, (*features.shape[:-2], -1))), features.shape[:-3]
-        units = relu(xp.reshape(units, (*lead, W.shape[-1], K, -1)) + self.labelled_part)
+        units = xp.reshape(units, (*lead, W.shape[-1], K, -1))
+        units += self.labelled_part
+        units = rectify(units)
         is_hidden = relation.is_hidden(slice(0, K), axis=-2)
         if is_hidden is not None:
             units = xp.where(is_hidden, xp.asarray(0, dtype=units.dtype), units)
