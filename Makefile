@@ -65,7 +65,7 @@ newest:  ## the tests with the newest versions of all packages but torch, in an 
 
 without-torch:  ## the tests of all that uses a model, in an environment without torch
 	$(PYTHON) -m venv .venv-without-torch
-	.venv-without-torch/bin/pip install -c constraints.txt -e '.[app,serve,plots,onnx]' catboost httpx hypothesis liac-arff openpyxl pandas playwright polars pooch prometheus-client pytest pytest-timeout pytest-xdist xgboost-cpu
+	.venv-without-torch/bin/pip install -c constraints.txt -e '.[app,serve,plots,onnx]' axe-playwright-python catboost httpx hypothesis liac-arff openpyxl pandas playwright polars pooch prometheus-client pytest pytest-timeout pytest-xdist schemathesis xgboost-cpu
 	.venv-without-torch/bin/python -m pytest -n auto --dist loadfile $(WITHOUT_TORCH)
 
 dist: $(DEVELOPED)  ## the wheel and the sdist, checked and installed into a new environment; some minutes
