@@ -24,7 +24,7 @@ def interrupt_on_signals() -> None:
 def run_program(main: Callable[[], NoReturn]) -> NoReturn:
     """Call the function of a program and end the process with its exit code, without freeing what it leaves.
 
-    After torch and pandas, the interpreter takes more than a tenth of a second to free all objects of all modules one
+    After large libraries, the interpreter takes more than a tenth of a second to free all objects of all modules one
     by one. Threads are waited for and functions that were registered to run at the end do run, those of Ray and of
     temporary folders for example: the first that is registered is the last to run.
     """

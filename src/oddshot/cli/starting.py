@@ -1,4 +1,4 @@
-"""The start of a command that needs torch, whose import takes more than a second."""
+"""The start of a command whose imports take a while: half a second, and with torch more than one."""
 
 import gc
 import sys
